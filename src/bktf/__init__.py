@@ -1,0 +1,13 @@
+"""Bayesian optimisation of expensive functions with Bayesian kernelized tensor factorization."""
+
+from bktf.fitting import fit
+from bktf.model import Periodic, Priors
+from bktf.posterior import Posterior
+from bktf.validation import LeaveOneOut, leave_one_out
+from bktf.version import __version__
+
+load = Posterior.load
+
+
+
+__all__ = ["LeaveOneOut", "Periodic", "Posterior", "Priors", "__version__", "fit", "leave_one_out", "load"]

@@ -1,0 +1,79 @@
+"""The one place that knows Numba's options.
+
+Numba optimises a function together with everything it calls, and again for each caller above, so deep call chains
+compile slowly. `operation` cuts the chain: it makes a typed function pointer that kernels take as an argument.
+"""
+
+import functools
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+
+_logger = logging.getLogger("bktf")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+VOID = numba.void
+INT = numba.int64
+FLOAT = numba.float64
+VECTOR = numba.float64[::1]
+MATRIX = numba.float64[:, ::1]
+CUBE = numba.float64[:, :, ::1]
+RNG = numba.typeof(np.random.default_rng(0))
+
+COMPILING = "bktf: compiling its kernels once, 10 to 20 s; later processes load them from disk"
+NO_CACHE = (
+    "bktf: no writable folder for compiled code, so every process compiles again (10 to 20 s); "
+    "set NUMBA_CACHE_DIR to a folder that can be written"
+)
+
+
+@functools.cache
+def _say_once(message: str) -> None:
+    _logger.warning(message)
+
+
+def kernel(function: F) -> F:
+    """Compile a function on first use, without the interpreter lock, cached on disk where that is possible."""
+    try:
+        return cast(F, numba.njit(cache=True, **_OPTIONS)(function))
+    except RuntimeError:  # Numba found no folder it may write to
+        _say_once(NO_CACHE)
+        return cast(F, numba.njit(**_OPTIONS)(function))
+
+
+def operation(result: Any, *arguments: Any) -> Callable[[F], Callable[[], F]]:
+    """Turn a function into one that returns a typed pointer to it, compiled when first asked for.
+
+    A kernel that takes such a pointer does not depend on what it points to, neither when compiling nor in its cache.
+    """
+
+    def decorate(function: F) -> Callable[[], F]:
+        @functools.cache
+        def pointer() -> F:
+            signature = result(*arguments)
+            try:
+                return cast(F, numba.cfunc(signature, cache=True, error_model="numpy")(function))
+            except RuntimeError:
+                _say_once(NO_CACHE)
+                return cast(F, numba.cfunc(signature, error_model="numpy")(function))
+
+        return functools.wraps(function)(pointer)
+
+    return decorate
+
+
+def announce_compilation(entry: Callable[..., Any]) -> None:
+    """Say once, before the wait, that `entry` and what it calls will be compiled now."""
+    dispatcher = cast(Any, entry)
+    if getattr(dispatcher, "signatures", True):  # compiled or loaded already, or compilation is switched off
+        return
+    folder = dispatcher.stats.cache_path
+    if folder is None or not any(Path(folder).glob(f"*.{dispatcher.py_func.__name__}-*.nbi")):
+        _say_once(COMPILING)

@@ -1,0 +1,119 @@
+"""Axes: ordered points in the user's units, scaled to [0, 1] for the model; points of X ⇄ places on the axes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bktf.model import AxisKernel
+
+Floats = NDArray[np.float64]
+
+SAME_POINT = 1e-9  # coordinates closer than this share of the axis are one point
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """The ordered points of one dimension and the kernel on them."""
+
+    points: Floats  # (m,) in the user's units, increasing
+    kernel: AxisKernel
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return self.points.size
+
+    @property
+    def length(self) -> float:
+        """From the first point to the last; 1 for an axis of one point."""
+        return float(self.points[-1] - self.points[0]) or 1.0
+
+    @property
+    def period(self) -> float:
+        """The period on the scaled axis; the length of the axis where none was given."""
+        return 1.0 if self.kernel.period is None else self.kernel.period / self.length
+
+    def scale(self, values: Floats) -> Floats:
+        """Coordinates as the model sees them: in [0, 1], or the index on an axis with a given covariance."""
+        if self.kernel.covariance is not None:
+            return self.locate(values).astype(float)
+        return np.asarray((values - self.points[0]) / self.length)
+
+    def locate(self, values: Floats) -> NDArray[np.int64]:
+        """The index of the axis point each value stands on, −1 where it stands on none."""
+        right = np.clip(np.searchsorted(self.points, values), 1, max(self.size - 1, 1))
+        left = right - 1
+        right = np.minimum(right, self.size - 1)
+        nearest = np.where(values - self.points[left] <= self.points[right] - values, left, right)
+        on_point = np.abs(values - self.points[nearest]) <= SAME_POINT * self.length
+        return np.where(on_point, nearest, -1).astype(np.int64)
+
+    def with_coordinates(self, values: Floats) -> "Axis":
+        """This axis with every value on a point of its own."""
+        fresh = np.unique(values[self.locate(values) < 0])
+        if fresh.size == 0:
+            return self
+        apart = np.concatenate(([True], np.diff(fresh) > SAME_POINT * self.length))
+        return Axis(np.union1d(self.points, fresh[apart]), self.kernel)
+
+
+def check_axes(axes: Sequence[ArrayLike]) -> tuple[Floats, ...]:
+    """The points of each axis as arrays, refused unless they are finite and increase."""
+    if isinstance(axes, np.ndarray) and axes.ndim == 1 and axes.dtype != object:
+        raise ValueError("axes must be a list with one array of points per dimension; got a single array (write [axis] for D = 1)")
+    checked = []
+    for d, axis in enumerate(axes):
+        try:
+            points = np.array(axis, dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(f"axis {d} must be numbers; got {axis!r}") from None
+        if points.ndim != 1 or points.size == 0:
+            raise ValueError(f"axis {d} must be a 1-D array with at least one point; got shape {points.shape}")
+        if not np.all(np.isfinite(points)):
+            raise ValueError(f"axis {d} must be finite; it has NaN or infinite points")
+        if not np.isfinite(points[-1] - points[0]):
+            raise ValueError(f"axis {d} is too long for double precision: from {points[0]:g} to {points[-1]:g}")
+        gaps = np.diff(points)
+        if np.any(gaps <= 0):
+            j = int(np.argmax(gaps <= 0))
+            raise ValueError(f"axis {d} must increase; got {points[j]:g} followed by {points[j + 1]:g} at place {j}. Sort it and drop repeats")
+        if points.size > 1 and gaps.min() <= 2 * SAME_POINT * (points[-1] - points[0]):
+            raise ValueError(f"axis {d} has points closer than {2 * SAME_POINT:g} of its length, which count as one; drop one of them")
+        checked.append(points)
+    if not checked:
+        raise ValueError("axes must hold at least one axis; got none")
+    return tuple(checked)
+
+
+def check_points(X: ArrayLike, axes: Sequence[Axis], what: str = "X") -> Floats:
+    """X as an (n, D) array, refused unless every point lies inside the box of the axes."""
+    n_dims = len(axes)
+    try:
+        points = np.array(X, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must be an array of numbers of shape (n, {n_dims}); got {type(X).__name__}") from None
+    if points.ndim == 1 and n_dims == 1:
+        points = points[:, None]
+    if points.ndim != 2 or points.shape[1] != n_dims:
+        raise ValueError(f"{what} must have shape (n, {n_dims}), one column per axis; got {points.shape}")
+    if not np.all(np.isfinite(points)):
+        i, d = np.argwhere(~np.isfinite(points))[0]
+        raise ValueError(f"{what} must be finite; {what}[{i}, {d}] is {points[i, d]}")
+    for d, axis in enumerate(axes):
+        low, high = axis.points[0], axis.points[-1]
+        slack = SAME_POINT * axis.length
+        outside = (points[:, d] < low - slack) | (points[:, d] > high + slack)
+        if np.any(outside):
+            i = int(np.argmax(outside))
+            raise ValueError(
+                f"{what} must lie inside the box of the axes; {what}[{i}, {d}] = {points[i, d]:g} is outside [{low:g}, {high:g}]. Extend axis {d}"
+            )
+        if axis.kernel.covariance is not None and np.any(axis.locate(points[:, d]) < 0):
+            i = int(np.argmax(axis.locate(points[:, d]) < 0))
+            raise ValueError(
+                f"axis {d} has a given covariance matrix, so {what}[:, {d}] must be points of that axis; {what}[{i}, {d}] = {points[i, d]:g} is none"
+            )
+        points[:, d] = np.clip(points[:, d], low, high)
+    return points

@@ -1,0 +1,121 @@
+"""Chains: from a problem to kept draws on whole axes, in short calls so that Ctrl-C is heard."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bktf import gibbs, processes
+from bktf.axes import Axis
+
+Floats = NDArray[np.float64]
+
+PACE = 0.05  # seconds a compiled call should take: a quarter of what Ctrl-C may wait
+FIRST_GUESS = 500_000  # elementary operations in the first call, some milliseconds
+NO_MATRIX: Floats = np.zeros((1, 1))
+
+
+class ChainResult(NamedTuple):
+    """The kept draws of one chain."""
+
+    lengthscales: Floats  # (K, R, D), NaN where a component is not active or the axis has none
+    states: tuple[Floats, ...]  # per axis (K, R, m_d, state size)
+    weights: Floats  # (K, R)
+    noise_precision: Floats  # (K,)
+
+
+def paced(total: int, guess: int, advance: Callable[[int, int], None], stop: threading.Event) -> None:
+    """Call advance(done, count) until `total` is done, with counts that take about PACE seconds each."""
+    done, count = 0, max(1, guess)
+    while done < total:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        now = min(count, total - done)
+        began = time.perf_counter()
+        advance(done, now)
+        elapsed = max(time.perf_counter() - began, 1e-6)
+        done += now
+        count = max(1, min(int(now * PACE / elapsed), 4 * now))
+
+
+def matrix_of(axis: Axis) -> Floats:
+    """The covariance given for an axis, or a stand-in that no kernel reads."""
+    return NO_MATRIX if axis.kernel.covariance is None else axis.kernel.covariance
+
+
+def states_between(
+    axis: Axis, lengthscales: Floats, coords: Floats, states: Floats, new_coords: Floats, stop: threading.Event, rng: np.random.Generator
+) -> Floats:
+    """A joint draw of the states (K, R, u, S) at new scaled coordinates given states (K, R, m, S) at coords; both increase.
+
+    A length-scale of NaN on an axis that learns one marks an inactive component; 0 marks a kernel without one.
+    """
+    n_draws, n_components, _, size = states.shape
+    out = np.zeros((n_draws, n_components, new_coords.size, size))
+    if new_coords.size == 0:
+        return out
+    kind = axis.kernel.kind
+    draw = processes.between(kind).draw
+
+    def advance(first: int, count: int) -> None:
+        processes.draw_all_between(
+            draw, kind, axis.period, matrix_of(axis), lengthscales, coords, states, new_coords, out, first, first + count, rng
+        )
+
+    paced(n_draws, FIRST_GUESS // (20 * n_components * (coords.size + new_coords.size)), advance, stop)
+    return out
+
+
+def run_chain(
+    problem: gibbs.Problem,
+    axes: tuple[Axis, ...],
+    observed: tuple[NDArray[np.int64], ...],  # per axis, the points that were observed
+    state: gibbs.State,
+    n_sweeps: int,
+    n_burn_in: int,
+    chain_rng: np.random.Generator,
+    fill_rng: np.random.Generator,
+    stop: threading.Event,
+    report: Callable[[int], None],
+) -> ChainResult:
+    """Run one chain from `state` (overwritten) and fill the axes of its kept draws.
+
+    Filling has a stream of its own, so a finer axis does not change where the chain goes.
+    """
+    n_components, n_dims = problem.active.shape
+    n, n_coords, n_kept = problem.values.size, problem.coords.size, n_sweeps - n_burn_in
+    block = n_components if problem.shared else 1
+    work = gibbs.Work(np.empty((block, n_dims + 1, n)), np.empty((block, n)), np.empty((block, n)), np.empty(n))
+    draws = gibbs.Draws(
+        np.empty((n_kept, n_components, n_dims)),
+        np.empty((n_kept, n_components, n_coords, state.factors.shape[2])),
+        np.empty((n_kept, n_components)),
+        np.empty(n_kept),
+    )
+    gibbs.refresh(problem, state)
+    per_sweep = gibbs.steps_per_sweep(problem)
+
+    def advance(step: int, count: int) -> None:
+        gibbs.run(problem, state, work, draws, n_burn_in, step, count, chain_rng)
+        report((step + count) // per_sweep - step // per_sweep)
+
+    paced(n_sweeps * per_sweep, FIRST_GUESS // (10 * n + 100 * n_coords // n_dims), advance, stop)
+
+    states = []
+    for d, axis in enumerate(axes):
+        scaled = axis.scale(axis.points)
+        size = processes.state_size(axis.kernel.kind)
+        seen = draws.factors[:, :, problem.starts[d] : problem.starts[d + 1], :size]
+        if observed[d].size == axis.size:
+            states.append(np.ascontiguousarray(seen))
+            continue
+        unseen = np.setdiff1d(np.arange(axis.size), observed[d])
+        whole = np.empty((n_kept, n_components, axis.size, size))
+        whole[:, :, observed[d]] = seen
+        ls = np.ascontiguousarray(draws.lengthscales[:, :, d])
+        whole[:, :, unseen] = states_between(axis, ls, scaled[observed[d]], np.ascontiguousarray(seen), scaled[unseen], stop, fill_rng)
+        states.append(whole)
+    return ChainResult(draws.lengthscales, tuple(states), draws.weights, draws.noise_precision)

@@ -1,0 +1,106 @@
+"""Values and moments of CP forms f = Σ_c weight_c Π_d factor_d^c, for all draws at once.
+
+A *table* holds one axis's factor values (K, R, u) at the u coordinates that occur; points are rows of indices into the
+tables. Work is done in blocks of points so that memory stays bounded.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Tables = Sequence[Floats]  # D arrays (K, R, u_d)
+
+BLOCK = 4_000_000  # numbers in the largest temporary array: 32 MB
+
+
+def _blocks(n: int, size: int) -> Iterator[slice]:
+    """Slices of at most BLOCK / size points."""
+    step = max(1, BLOCK // max(size, 1))
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
+
+
+def products(tables: Tables, index: NDArray[np.int64]) -> Floats:
+    """Π_d table_d[:, :, index_d], (K, R, n)."""
+    result = tables[0][:, :, index[:, 0]]
+    for d in range(1, len(tables)):
+        result *= tables[d][:, :, index[:, d]]
+    return result
+
+
+def values(tables: Tables, weights: Floats, index: NDArray[np.int64]) -> Floats:
+    """f at each point for each draw, (K, n)."""
+    n_draws, n_components = weights.shape
+    out = np.empty((n_draws, len(index)))
+    for part in _blocks(len(index), n_draws * n_components):
+        out[:, part] = np.einsum("kr,krn->kn", weights, products(tables, index[part]))
+    return out
+
+
+class Moments(NamedTuple):
+    """Mean and variance over draws."""
+
+    mean: Floats
+    variance: Floats
+
+
+def moments(means: Tables, variances: Tables, weights: Floats, index: NDArray[np.int64]) -> Moments:
+    """Mean and variance of f at each point (n,), where factor values have given means and variances within each draw.
+
+    Within a draw, factors of different axes and components are independent, so E f = Σ w Π μ and
+    Var f = Σ w² (Π (μ² + v) − Π μ²); over draws the two add up by the law of total variance.
+    """
+    n_draws, n_components = weights.shape
+    mean, variance = np.empty(len(index)), np.empty(len(index))
+    certain = all(not v.any() for v in variances)
+    squares = [] if certain else [m * m + v for m, v in zip(means, variances, strict=True)]
+    for part in _blocks(len(index), 3 * n_draws * n_components):
+        first = products(means, index[part])
+        f = np.einsum("kr,krn->kn", weights, first)
+        mean[part] = f.mean(axis=0)
+        variance[part] = f.var(axis=0)
+        if not certain:
+            extra = np.einsum("kr,krn->kn", weights**2, products(squares, index[part]) - first**2)
+            variance[part] += np.maximum(extra, 0.0).mean(axis=0)
+    return Moments(mean, variance)
+
+
+def khatri_rao(factors: Sequence[Floats]) -> Floats:
+    """Column-wise Kronecker product of (rows, m_d) arrays: (rows, Π m_d), last axis fastest."""
+    result = factors[0]
+    for factor in factors[1:]:
+        result = (result[:, :, None] * factor[:, None, :]).reshape(len(result), -1)
+    return result
+
+
+def split_in_halves(sizes: Sequence[int]) -> int:
+    """Where to split the axes so that the two halves have about equally many cells."""
+    logs = np.cumsum(np.log(sizes))
+    return int(np.argmin(np.abs(2 * logs[:-1] - logs[-1]))) + 1 if len(sizes) > 1 else 1
+
+
+def grid_moments(factors: Tables, weights: Floats) -> Moments:
+    """Mean and variance of f over the whole grid, each of shape (m_1, …, m_D), by two matrix products.
+
+    The axes are split into halves; over draws and (pairs of) components, each half is a Khatri–Rao product.
+    """
+    n_draws, n_components = weights.shape
+    sizes = [f.shape[2] for f in factors]
+    split = split_in_halves(sizes)
+    flat = [f.reshape(n_draws * n_components, -1) for f in factors]
+    left = khatri_rao(flat[:split])
+    right = khatri_rao(flat[split:]) if split < len(sizes) else np.ones((len(left), 1))
+    left = left * weights.reshape(-1, 1)
+    mean = (left.T @ right) / n_draws
+    left = left.reshape(n_draws, n_components, -1)
+    right = right.reshape(n_draws, n_components, -1)
+    second = np.zeros_like(mean)
+    for a in range(n_components):
+        for b in range(a + 1):
+            pair = (left[:, a] * left[:, b]).T @ (right[:, a] * right[:, b])
+            second += pair if a == b else 2 * pair
+    variance = np.maximum(second / n_draws - mean * mean, 0.0)
+    return Moments(mean.reshape(sizes), variance.reshape(sizes))

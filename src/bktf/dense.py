@@ -1,0 +1,244 @@
+"""Any covariance matrix on an axis: the same two operations as `statespace`, in O(m³).
+
+A covariance matrix K, singular or not, is written K = G·Gᵀ by a Cholesky factorisation with pivots that stops where
+nothing is left above rounding. A factor is then g = G·z with z ~ N(0, I): no inverse of K and no jitter, and the
+posterior of z has precision I + Gᵀ·B·G, which is never worse conditioned than the data make it.
+Pseudo-observations are those of `statespace`.
+"""
+
+import math
+
+import numpy as np
+
+from bktf._jit import kernel
+
+SQUARED_EXPONENTIAL = 4
+PERIODIC = 5
+GIVEN = 6
+
+PIVOT_FLOOR = 4 * 2.220446049250313e-16  # residual variances below this share of the largest are rounding
+
+
+@kernel
+def covariance(kind, period, given, lengthscale, coords, out):
+    """Write the covariance of the factor between coords into out; a given matrix is looked up by whole coordinates."""
+    m = coords.size
+    for i in range(m):
+        for j in range(i + 1):
+            if kind == SQUARED_EXPONENTIAL:
+                scaled = (coords[i] - coords[j]) / lengthscale
+                value = math.exp(-0.5 * scaled * scaled)
+            elif kind == PERIODIC:
+                scaled = math.sin(math.pi * (coords[i] - coords[j]) / period) / lengthscale
+                value = math.exp(-2.0 * scaled * scaled)
+            else:
+                value = given[int(coords[i]), int(coords[j])]
+            out[i, j] = value
+            out[j, i] = value
+
+
+@kernel
+def pivoted_root(K, n_first, G, pivots):
+    """Write G with G·Gᵀ = K (overwritten) and the pivots; return the numbers of columns (among the first rows, in all).
+
+    Pivots are taken among the first n_first rows until those are exhausted, then among the others, so the leading
+    columns span the first rows alone.
+    """
+    m = K.shape[0]
+    largest = 0.0
+    for i in range(m):
+        largest = max(largest, K[i, i])
+        for j in range(m):
+            G[i, j] = 0.0
+    rank = 0
+    rank_first = 0
+    for stage in range(2):
+        low = 0 if stage == 0 else n_first
+        high = n_first if stage == 0 else m
+        for _ in range(low, high):
+            pivot = -1
+            best = PIVOT_FLOOR * largest
+            for i in range(low, high):
+                if K[i, i] > best:
+                    best = K[i, i]
+                    pivot = i
+            if pivot < 0:
+                break
+            root = math.sqrt(best)
+            for i in range(m):
+                G[i, rank] = K[i, pivot] / root
+            G[pivot, rank] = root
+            for i in range(m):
+                for j in range(m):
+                    K[i, j] -= G[i, rank] * G[j, rank]
+            for i in range(m):  # exactly zero from here on
+                K[i, pivot] = 0.0
+                K[pivot, i] = 0.0
+            pivots[rank] = pivot
+            rank += 1
+        if stage == 0:
+            rank_first = rank
+    return rank_first, rank
+
+
+@kernel
+def factor_cholesky(H, n):
+    """Overwrite the lower triangle of H[:n, :n] with its Cholesky factor; return the log determinant."""
+    log_det = 0.0
+    for j in range(n):
+        for k in range(j):
+            for i in range(j, n):
+                H[i, j] -= H[i, k] * H[j, k]
+        root = math.sqrt(H[j, j])
+        log_det += 2.0 * math.log(root)
+        for i in range(j, n):
+            H[i, j] /= root
+    return log_det
+
+
+@kernel
+def solve_lower(C, n, vector):
+    """Overwrite vector[:n] with C⁻¹·vector for a lower triangular C."""
+    for i in range(n):
+        for j in range(i):
+            vector[i] -= C[i, j] * vector[j]
+        vector[i] /= C[i, i]
+
+
+@kernel
+def solve_upper(C, n, vector):
+    """Overwrite vector[:n] with C⁻ᵀ·vector for a lower triangular C."""
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            vector[i] -= C[j, i] * vector[j]
+        vector[i] /= C[i, i]
+
+
+@kernel
+def coefficient_posterior(G, rank, directions, precisions, targets, H, mode):
+    """Write the Cholesky factor of z's posterior precision into H and z's posterior mean; return the log evidence.
+
+    z stacks the coefficients of the q factors. The quadratic form is a sum of squares at the mean, so nothing cancels.
+    """
+    m, q = precisions.shape
+    n = q * rank
+    row = np.empty(n)
+    for i in range(n):
+        mode[i] = 0.0
+        for j in range(n):
+            H[i, j] = 1.0 if i == j else 0.0
+    for j in range(m):
+        for k in range(q):
+            precision = precisions[j, k]
+            if precision <= 0.0:
+                continue
+            for c in range(q):
+                for a in range(rank):
+                    row[c * rank + a] = directions[j, k, c] * G[j, a]
+            for i in range(n):
+                scaled = precision * row[i]
+                mode[i] += scaled * targets[j, k]
+                for h in range(i + 1):
+                    H[i, h] += scaled * row[h]
+    log_det = factor_cholesky(H, n)
+    solve_lower(H, n, mode)
+    solve_upper(H, n, mode)
+    squares = 0.0
+    for i in range(n):
+        squares += mode[i] * mode[i]
+    for j in range(m):
+        for k in range(q):
+            if precisions[j, k] > 0.0:
+                residual = targets[j, k]
+                for c in range(q):
+                    for a in range(rank):
+                        residual -= directions[j, k, c] * G[j, a] * mode[c * rank + a]
+                squares += precisions[j, k] * residual * residual
+    return -0.5 * (log_det + squares)
+
+
+@kernel
+def root_on_axis(kind, period, given, lengthscale, coords, n_first):
+    """G, its pivots and ranks for the covariance on coords; see `pivoted_root`."""
+    m = coords.size
+    K = np.empty((m, m))
+    G = np.empty((m, m))
+    pivots = np.empty(m, np.int64)
+    covariance(kind, period, given, lengthscale, coords, K)
+    rank_first, rank = pivoted_root(K, n_first, G, pivots)
+    return G, pivots, rank_first, rank
+
+
+@kernel
+def log_evidence(kind, period, given, lengthscale, coords, directions, precisions, targets):
+    """Log evidence of the pseudo-observations with the factors integrated out, constants left away."""
+    G, _, _, rank = root_on_axis(kind, period, given, lengthscale, coords, coords.size)
+    n = precisions.shape[1] * rank
+    return coefficient_posterior(G, rank, directions, precisions, targets, np.empty((n, n)), np.empty(n))
+
+
+@kernel
+def draw_factors(kind, period, given, lengthscale, coords, directions, precisions, targets, out, rng):
+    """Write a joint posterior draw of the factors into out (q, m, ≥ 1)."""
+    m, q = precisions.shape
+    G, _, _, rank = root_on_axis(kind, period, given, lengthscale, coords, m)
+    n = q * rank
+    H = np.empty((n, n))
+    mode = np.empty(n)
+    coefficient_posterior(G, rank, directions, precisions, targets, H, mode)
+    z = np.empty(n)
+    for i in range(n):
+        z[i] = rng.standard_normal()
+    solve_upper(H, n, z)
+    for c in range(q):
+        for j in range(m):
+            value = 0.0
+            for a in range(rank):
+                value += G[j, a] * (mode[c * rank + a] + z[c * rank + a])
+            out[c, j, 0] = value
+
+
+@kernel
+def known_coefficients(G, pivots, rank, states):
+    """The coefficients z with G·z = states[:, 0] on the rows that `pivots` names."""
+    z = np.empty(G.shape[1])
+    for k in range(rank):
+        z[k] = states[pivots[k], 0]
+        for a in range(k):
+            z[k] -= G[pivots[k], a] * z[a]
+        z[k] /= G[pivots[k], k]
+    return z
+
+
+@kernel
+def draw_between(kind, period, given, lengthscale, coords, states, new_coords, out, rng):
+    """Write a joint draw of the factor at new_coords given its values states[:, 0] at coords into out[:, 0]."""
+    m = coords.size
+    every = np.concatenate((coords, new_coords))
+    G, pivots, rank_first, rank = root_on_axis(kind, period, given, lengthscale, every, m)
+    z = known_coefficients(G, pivots, rank_first, states)
+    for k in range(rank_first, rank):
+        z[k] = rng.standard_normal()
+    for j in range(new_coords.size):
+        value = 0.0
+        for k in range(rank):
+            value += G[m + j, k] * z[k]
+        out[j, 0] = value
+
+
+@kernel
+def moments_between(kind, period, given, lengthscale, coords, states, new_coords, out_mean, out_variance):
+    """Write mean and variance of the factor at each of new_coords given its values states[:, 0] at coords."""
+    m = coords.size
+    every = np.concatenate((coords, new_coords))
+    G, pivots, rank_first, rank = root_on_axis(kind, period, given, lengthscale, every, m)
+    z = known_coefficients(G, pivots, rank_first, states)
+    for j in range(new_coords.size):
+        mean = 0.0
+        variance = 0.0
+        for k in range(rank_first):
+            mean += G[m + j, k] * z[k]
+        for k in range(rank_first, rank):
+            variance += G[m + j, k] * G[m + j, k]
+        out_mean[j] = mean
+        out_variance[j] = variance

@@ -1,0 +1,276 @@
+"""`fit`: from axes, points and values to a posterior."""
+
+import os
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bktf import gibbs, processes
+from bktf._jit import announce_compilation
+from bktf.axes import Axis, check_axes, check_points
+from bktf.chains import ChainResult, run_chain, states_between
+from bktf.model import Kernel, Priors, Settings, resolve_active, resolve_kernels
+from bktf.observations import Standardisation, check_values
+from bktf.posterior import Posterior
+
+Floats = NDArray[np.float64]
+
+CHAIN_STREAM = 0
+NOISE_FLOOR = 1e-6  # a known noise below this share of the spread of y is raised to it, so that the chain can move
+
+
+def fit(
+    axes: Sequence[ArrayLike],
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    seed: int | None = None,
+    rank: int = 2,
+    n_sweeps: int = 400,
+    n_burn_in: int = 200,
+    n_chains: int = 1,
+    kernel: Kernel | Sequence[Kernel] = "matern32",
+    priors: Priors | None = None,
+    shared_lengthscales: bool = False,
+    active: Sequence[Collection[int]] | None = None,
+    noise_std: float | None = None,
+    warm_start: Posterior | None = None,
+    n_threads: int | None = None,
+    show_progress_bar: bool = False,
+) -> Posterior:
+    """Fit Bayesian kernelized tensor factorization to observations y at points X; larger is just larger.
+
+    Args:
+        axes: one increasing array of points per dimension; their ends are the box.
+        X: (n, D) points inside the box. A coordinate that is not on its axis becomes a point of it.
+        y: (n,) observed values; repeated points are repeated observations.
+        seed: makes the draws reproducible, whatever the number of threads.
+        rank: number of components R, each active in every dimension.
+        n_sweeps, n_burn_in: sweeps of each chain, and how many of the first to drop.
+        n_chains: independent chains, in parallel threads; their draws are put one after the other.
+        kernel: "matern12", "matern32", "matern52", "squared_exponential", "periodic", `bktf.Periodic(period)` or a
+            covariance matrix over the axis's points; one for all axes, or a list with one for each.
+        priors: see `bktf.Priors`.
+        shared_lengthscales: one length-scale per dimension for all components instead of one each.
+        active: the components' dimensions, as in [(0, 1), (0,)]; replaces `rank`.
+        noise_std: standard deviation of the observation noise where it is known, in the units of y; otherwise it is
+            learned. Below a millionth of the spread of y it counts as that.
+        warm_start: a posterior of the same model on earlier data; chains start where it ended.
+        n_threads: how many chains run at a time; by default as many as there are processors.
+        show_progress_bar: show one, counting sweeps.
+
+    Paper: sections 3.1 and 3.3, algorithm 2. Differs: D1 to D8 in docs/paper_deviations.md.
+    """
+    settings = Settings(n_sweeps=n_sweeps, n_burn_in=n_burn_in, n_chains=n_chains, shared_lengthscales=shared_lengthscales)
+    priors = Priors() if priors is None else priors
+    if not isinstance(priors, Priors):
+        raise ValueError(f"priors must be a bktf.Priors; got {type(priors).__name__}")
+    points = check_axes(axes)
+    kernels = resolve_kernels(kernel, [p.size for p in points])
+    base = tuple(Axis(p, k) for p, k in zip(points, kernels, strict=True))
+    mask = resolve_active(rank, active, len(base))
+    observed_at = check_points(X, base)
+    values = check_values(y, len(observed_at))
+    entropy = _entropy(seed)
+
+    grid = tuple(axis.with_coordinates(observed_at[:, d]) for d, axis in enumerate(base))
+    observed_at = np.stack([axis.points[axis.locate(observed_at[:, d])] for d, axis in enumerate(grid)], axis=1)
+    standardisation = Standardisation.of(values)
+    noise_precision = _known_precision(noise_std, standardisation)
+    problem, observed = make_problem(grid, observed_at, standardisation.to_model(values), mask, priors, settings, noise_precision)
+    if warm_start is not None:
+        _check_warm_start(warm_start, grid, mask)
+
+    stop = threading.Event()
+    threads = min(n_chains, n_threads or os.cpu_count() or 1)
+    announce_compilation(gibbs.run)
+
+    def chain(number: int, report: Callable[[int], None]) -> ChainResult:
+        stream = np.random.SeedSequence(entropy, spawn_key=(CHAIN_STREAM, number))
+        start_rng, chain_rng, fill_rng = (np.random.default_rng(s) for s in stream.spawn(3))
+        state = new_state(problem)
+        if noise_precision is not None:
+            state.noise_precision[0] = noise_precision
+        gibbs.draw_prior(problem, state, start_rng)
+        if warm_start is not None:
+            _resume(warm_start, number, problem, grid, observed, standardisation, state, stop, start_rng)
+        return run_chain(problem, grid, observed, state, n_sweeps, n_burn_in, chain_rng, fill_rng, stop, report)
+
+    with _progress(n_sweeps * n_chains, show_progress_bar) as report:
+        results = _run_all(chain, n_chains, threads, report, stop)
+    return Posterior(
+        grid=grid,
+        X=observed_at,
+        y=values,
+        active=mask,
+        priors=priors,
+        settings=settings,
+        known_noise_std=None if noise_std is None else float(noise_std),
+        seed=entropy,
+        standardisation=standardisation,
+        lengthscales=np.where(problem.learned, np.concatenate([r.lengthscales for r in results]), np.nan),
+        states=tuple(np.concatenate([r.states[d] for r in results]) for d in range(len(grid))),
+        weights=np.concatenate([r.weights for r in results]),
+        noise_precision=np.concatenate([r.noise_precision for r in results]),
+    )
+
+
+def make_problem(
+    grid: tuple[Axis, ...],
+    points: Floats,
+    values: Floats,
+    active: NDArray[np.bool_],
+    priors: Priors,
+    settings: Settings,
+    noise_precision: float | None,
+) -> tuple[gibbs.Problem, tuple[NDArray[np.int64], ...]]:
+    """The sampler's view of the data, and the indices of the observed points of each axis."""
+    observed, cells, coords = [], [], []
+    for d, axis in enumerate(grid):
+        seen, place = np.unique(axis.locate(points[:, d]), return_inverse=True)
+        observed.append(seen)
+        cells.append(place)
+        coords.append(axis.scale(axis.points)[seen])
+    matrices = [axis.kernel.covariance for axis in grid if axis.kernel.covariance is not None]
+    largest = max((len(m) for m in matrices), default=1)
+    given = np.zeros((max(len(matrices), 1), largest, largest))
+    for i, matrix in enumerate(matrices):
+        given[i, : len(matrix), : len(matrix)] = matrix
+    is_given = np.array([axis.kernel.covariance is not None for axis in grid])
+    kinds = np.array([axis.kernel.kind for axis in grid], dtype=np.int64)
+    problem = gibbs.Problem(
+        values=np.ascontiguousarray(values),
+        cells=np.array(cells, dtype=np.int32),
+        coords=np.concatenate(coords),
+        starts=np.concatenate(([0], np.cumsum([c.size for c in coords]))).astype(np.int64),
+        kinds=kinds,
+        periods=np.array([axis.period for axis in grid]),
+        given=given,
+        given_index=np.maximum(np.cumsum(is_given) - 1, 0).astype(np.int64),
+        operations=processes.operations(kinds, settings.shared_lengthscales),
+        learned=~is_given,
+        active=active,
+        shared=bool(settings.shared_lengthscales),
+        log_mean=float(priors.lengthscale_log_mean),
+        log_var=float(priors.lengthscale_log_var),
+        noise_shape=float(priors.noise_shape),
+        noise_rate=float(priors.noise_rate),
+        noise_known=noise_precision is not None,
+        weight_var=float(priors.weight_var),
+    )
+    return problem, tuple(observed)
+
+
+def new_state(problem: gibbs.Problem) -> gibbs.State:
+    """An empty state of the right sizes."""
+    n_components, n_dims = problem.active.shape
+    size = max(processes.state_size(int(kind)) for kind in problem.kinds)
+    n = problem.values.size
+    return gibbs.State(
+        lengthscales=np.zeros((n_components, n_dims)),
+        factors=np.zeros((n_components, problem.coords.size, size)),
+        weights=np.zeros(n_components),
+        noise_precision=np.ones(1),
+        products=np.zeros((n_components, n)),
+        residual=np.zeros(n),
+    )
+
+
+def _entropy(seed: int | None) -> int:
+    """The seed as a whole number, fresh where none was given."""
+    if seed is None:
+        return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed must be a whole number of at least 0, or None; got {seed!r}")
+    return int(seed)
+
+
+def _known_precision(noise_std: float | None, standardisation: Standardisation) -> float | None:
+    """The noise precision in the model's units where the noise is known."""
+    if noise_std is None:
+        return None
+    if not isinstance(noise_std, int | float | np.number) or not np.isfinite(noise_std) or noise_std < 0:
+        raise ValueError(f"noise_std must be a number of at least 0, in the units of y, or None; got {noise_std!r}")
+    return float(max(float(noise_std) / standardisation.scale, NOISE_FLOOR) ** -2.0)
+
+
+def _check_warm_start(warm: Posterior, grid: tuple[Axis, ...], active: NDArray[np.bool_]) -> None:
+    """Refuse a warm start from a posterior of another model."""
+    if not isinstance(warm, Posterior):
+        raise ValueError(f"warm_start must be a bktf.Posterior; got {type(warm).__name__}")
+    same = np.array_equal(warm.active, active) and len(warm.grid) == len(grid)
+    if not same or not all(a.kernel.same_as(b.kernel) for a, b in zip(warm.grid, grid, strict=True)):
+        raise ValueError("warm_start must come from a fit with the same dimensions, components and kernels; this one differs")
+
+
+def _resume(
+    warm: Posterior,
+    number: int,
+    problem: gibbs.Problem,
+    grid: tuple[Axis, ...],
+    observed: tuple[NDArray[np.int64], ...],
+    standardisation: Standardisation,
+    state: gibbs.State,
+    stop: threading.Event,
+    rng: np.random.Generator,
+) -> None:
+    """Write the last draw of a chain of `warm` into state: rescaled to today's units, drawn at today's new coordinates."""
+    kept = warm.settings.n_kept
+    k = (number % warm.settings.n_chains) * kept + kept - 1
+    ratio = warm.standardisation.scale / standardisation.scale
+    state.weights[:] = warm.weights[k] * ratio
+    if not problem.noise_known:
+        state.noise_precision[0] = warm.noise_precision[k] / ratio**2
+    for d, axis in enumerate(grid):
+        old = warm.grid[d]
+        states = warm.states[d][k : k + 1]
+        lengthscales = warm.axis_lengthscales(d)[k : k + 1] * (old.length / axis.length)
+        if problem.shared:  # a fit with one length-scale each may warm one that shares them
+            lengthscales = np.where(np.isnan(lengthscales), np.nan, np.nanmean(lengthscales))
+        state.lengthscales[:, d] = lengthscales[0]
+        wanted = axis.points[observed[d]]
+        place = old.locate(wanted)
+        size = states.shape[3]
+        now = np.empty((1, len(problem.active), wanted.size, size))
+        now[:, :, place >= 0] = states[:, :, place[place >= 0]]
+        new = axis.scale(wanted[place < 0])
+        now[:, :, place < 0] = states_between(axis, lengthscales, axis.scale(old.points), states, new, stop, rng)
+        state.factors[:, problem.starts[d] : problem.starts[d + 1], :size] = now[0]
+
+
+def _run_all(
+    chain: Callable[[int, Callable[[int], None]], ChainResult], n_chains: int, threads: int, report: Callable[[int], None], stop: threading.Event
+) -> list[ChainResult]:
+    """Run the chains, here or in threads; an interrupt or an error stops all of them."""
+    if threads <= 1:
+        return [chain(c, report) for c in range(n_chains)]
+    with ThreadPoolExecutor(threads, thread_name_prefix="bktf") as pool:
+        futures = [pool.submit(chain, c, report) for c in range(n_chains)]
+        try:
+            wait(futures)
+        except BaseException:
+            stop.set()
+            raise
+        return [future.result() for future in futures]
+
+
+@contextmanager
+def _progress(total: int, shown: bool) -> Iterator[Callable[[int], None]]:
+    """A function that counts sweeps, on a progress bar if shown."""
+    if not shown:
+        yield lambda count: None
+        return
+    from tqdm.auto import tqdm  # comes with Optuna; not needed otherwise
+
+    lock = threading.Lock()
+    with tqdm(total=total, unit="sweep") as bar:
+
+        def report(count: int) -> None:
+            with lock:
+                bar.update(count)
+
+        yield report

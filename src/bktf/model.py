@@ -1,0 +1,174 @@
+"""What the user may set: priors, kernels, settings. Frozen, validated once, the paper's values as defaults."""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bktf import dense, processes
+
+Floats = NDArray[np.float64]
+
+KINDS = {
+    "matern12": processes.MATERN12,
+    "matern32": processes.MATERN32,
+    "matern52": processes.MATERN52,
+    "squared_exponential": dense.SQUARED_EXPONENTIAL,
+    "periodic": dense.PERIODIC,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Priors:
+    """The priors, on inputs scaled to [0, 1] and z-scored observations.
+
+    lengthscale_log_mean, lengthscale_log_var: log l ~ N(mean, var), cut to l in [1e-3, 1e3]
+    noise_shape, noise_rate: noise precision ~ Gamma(shape, rate); the paper gives no values, docs/paper_deviations.md
+        (D4) says why 1 and 0.01
+    weight_var: weights ~ N(0, weight_var)
+
+    Paper: section 3.1.
+    """
+
+    lengthscale_log_mean: float = math.log(0.5)
+    lengthscale_log_var: float = 0.5
+    noise_shape: float = 1.0
+    noise_rate: float = 0.01
+    weight_var: float = 1.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not (isinstance(value, int | float | np.number) and math.isfinite(value)):
+                raise ValueError(f"Priors.{field.name} must be a finite number; got {value!r}")
+            if field.name != "lengthscale_log_mean" and value <= 0:
+                raise ValueError(f"Priors.{field.name} must be positive; got {value!r}")
+        low, high = math.log(1e-3), math.log(1e3)
+        if not low < self.lengthscale_log_mean < high:
+            raise ValueError(
+                f"Priors.lengthscale_log_mean must lie in ({low:.2f}, {high:.2f}), the logarithms of 1e-3 and 1e3; "
+                f"got {self.lengthscale_log_mean}. It is the logarithm of a length on an axis scaled to [0, 1]"
+            )
+
+
+@dataclass(frozen=True)
+class Periodic:
+    """A periodic kernel with this period, in the axis's own units."""
+
+    period: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.period) and self.period > 0):
+            raise ValueError(f"the period must be a positive number in the axis's own units; got {self.period!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class AxisKernel:
+    """The kernel of one axis, resolved: its number in `processes`, a period or a matrix where it has one."""
+
+    kind: int
+    period: float | None = None  # in the axis's own units; None: the length of the axis
+    covariance: Floats | None = None  # (m, m)
+
+    @property
+    def has_lengthscale(self) -> bool:
+        """Whether there is a length-scale to learn."""
+        return self.covariance is None
+
+    def same_as(self, other: "AxisKernel") -> bool:
+        """Whether two axes have the same kernel."""
+        if self.covariance is None or other.covariance is None:
+            return self.covariance is other.covariance and (self.kind, self.period) == (other.kind, other.period)
+        return np.array_equal(self.covariance, other.covariance)
+
+
+Kernel: TypeAlias = str | Periodic | AxisKernel | ArrayLike
+
+
+def resolve_kernel(kernel: Kernel, d: int, n_points: int) -> AxisKernel:
+    """Make sense of what the user gave as the kernel of axis d."""
+    if isinstance(kernel, AxisKernel):
+        return kernel
+    if isinstance(kernel, Periodic):
+        return AxisKernel(dense.PERIODIC, period=float(kernel.period))
+    if isinstance(kernel, str):
+        if kernel not in KINDS:
+            known = ", ".join(repr(name) for name in KINDS)
+            raise ValueError(f"kernel must be one of {known}, bktf.Periodic(period) or a covariance matrix; got {kernel!r}")
+        return AxisKernel(KINDS[kernel])
+    try:
+        matrix = np.array(kernel, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"the kernel of axis {d} must be a name, bktf.Periodic(period) or a matrix; got {kernel!r}") from None
+    if matrix.shape != (n_points, n_points):
+        raise ValueError(
+            f"the covariance matrix of axis {d} must be {n_points} by {n_points}, one row per axis point; got shape {matrix.shape}"
+        )
+    if not np.all(np.isfinite(matrix)):
+        raise ValueError(f"the covariance matrix of axis {d} must be finite; it has NaN or infinite entries")
+    scale = np.abs(np.diag(matrix)).max()
+    if np.abs(matrix - matrix.T).max() > 1e-8 * scale:
+        raise ValueError(f"the covariance matrix of axis {d} must be symmetric; got one that differs from its transpose")
+    lowest = float(np.linalg.eigvalsh(matrix)[0])
+    if scale == 0 or lowest < -1e-8 * scale:
+        raise ValueError(f"the covariance matrix of axis {d} must be positive semi-definite; its lowest eigenvalue is {lowest:.3g}")
+    return AxisKernel(dense.GIVEN, covariance=0.5 * (matrix + matrix.T))
+
+
+def resolve_kernels(kernel: "Kernel | Sequence[Kernel]", sizes: Sequence[int]) -> tuple[AxisKernel, ...]:
+    """One kernel per axis, from one for all or a list with one for each."""
+    if isinstance(kernel, list | tuple):
+        if len(kernel) != len(sizes):
+            raise ValueError(
+                f"a list of kernels must have one entry per axis, {len(sizes)}; got {len(kernel)} "
+                "(a covariance matrix for a single axis goes into such a list as an array)"
+            )
+        return tuple(resolve_kernel(k, d, sizes[d]) for d, k in enumerate(kernel))
+    return tuple(resolve_kernel(kernel, d, size) for d, size in enumerate(sizes))  # type: ignore[arg-type]
+
+
+def resolve_active(rank: int, active: Sequence[Collection[int]] | None, n_dims: int) -> NDArray[np.bool_]:
+    """Which dimensions each component uses, (R, D): all of them, or what `active` lists."""
+    if active is None:
+        return np.ones((_whole("rank", rank, 1), n_dims), dtype=bool)
+    mask = np.zeros((len(active), n_dims), dtype=bool)
+    if not len(active):
+        raise ValueError("active must list at least one component; got an empty list")
+    for c, dims in enumerate(active):
+        chosen = sorted(set(dims))
+        if not chosen or not all(isinstance(d, int | np.integer) and 0 <= d < n_dims for d in chosen):
+            raise ValueError(f"active[{c}] must name dimensions among 0 … {n_dims - 1}, at least one; got {dims!r}")
+        mask[c, chosen] = True
+    return mask
+
+
+def _whole(name: str, value: object, least: int) -> int:
+    """A whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
+    return int(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How long to run and how many chains. Defaults: the paper's, section 4.1."""
+
+    n_sweeps: int = 400
+    n_burn_in: int = 200
+    n_chains: int = 1
+    shared_lengthscales: bool = False
+
+    def __post_init__(self) -> None:
+        _whole("n_sweeps", self.n_sweeps, 1)
+        _whole("n_chains", self.n_chains, 1)
+        _whole("n_burn_in", self.n_burn_in, 0)
+        if self.n_burn_in >= self.n_sweeps:
+            raise ValueError(f"n_burn_in must lie in [0, n_sweeps); got {self.n_burn_in} with n_sweeps={self.n_sweeps}")
+
+    @property
+    def n_kept(self) -> int:
+        """Draws kept from each chain."""
+        return self.n_sweeps - self.n_burn_in

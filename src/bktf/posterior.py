@@ -1,0 +1,275 @@
+"""The posterior: draws, and everything one can ask of them."""
+
+import math
+import os
+import threading
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bktf import cp, processes
+from bktf.alignment import Aligned, align
+from bktf.axes import Axis, check_points
+from bktf.chains import matrix_of, states_between
+from bktf.diagnostics import Diagnostics, diagnose
+from bktf.model import AxisKernel, Priors, Settings
+from bktf.observations import Standardisation
+from bktf.storage import read_npz, write_npz
+
+Floats = NDArray[np.float64]
+
+MAX_GRID = 20_000_000  # cells that grid_moments is willing to hold, 160 MB per array
+FILE_FORMAT = 1
+ARRAYS = ("X", "y", "active", "lengthscales", "weights", "noise_precision")
+OFF_GRID_STREAM = 1  # spawn keys of the fit's seed: chains take (0, ·), draws between axis points take (1,)
+
+
+@dataclass(frozen=True)
+class GridMoments:
+    """Posterior mean and standard deviation of f over the whole grid, (m_1, …, m_D), in the units of y."""
+
+    mean: Floats
+    std: Floats
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior:
+    """Draws from the posterior of f, in the order chain after chain (K = chains × kept sweeps).
+
+    `weights`, `noise_precision` and `lengthscales` are in the model's own units (inputs on [0, 1], z-scored y);
+    everything else is in the user's. All answers are about f, not about noisy observations of it.
+    """
+
+    grid: tuple[Axis, ...]
+    X: Floats  # (n, D)
+    y: Floats  # (n,)
+    active: NDArray[np.bool_]  # (R, D)
+    priors: Priors
+    settings: Settings
+    known_noise_std: float | None
+    seed: int
+    standardisation: Standardisation
+    lengthscales: Floats  # (K, R, D); NaN where a component is not active or the kernel has none
+    states: tuple[Floats, ...]  # per axis (K, R, m_d, state size): factor and scaled derivatives
+    weights: Floats  # (K, R)
+    noise_precision: Floats  # (K,)
+
+    def __repr__(self) -> str:
+        """Sizes and the noise level."""
+        shape = " × ".join(str(axis.size) for axis in self.grid)
+        low, high = np.quantile(self.noise_std, [0.05, 0.95])
+        return (
+            f"<bktf.Posterior: {self.n_draws} draws, rank {self.rank}, {len(self.y)} observations on a grid of {shape}, "
+            f"noise std {low:.3g} to {high:.3g}>"
+        )
+
+    @property
+    def n_draws(self) -> int:
+        """K, the number of kept draws of all chains together."""
+        return len(self.weights)
+
+    @property
+    def rank(self) -> int:
+        """R, the number of components."""
+        return len(self.active)
+
+    @property
+    def axes(self) -> tuple[Floats, ...]:
+        """The axes that were used, observed coordinates included, in the user's units."""
+        return tuple(axis.points for axis in self.grid)
+
+    @property
+    def factors(self) -> tuple[Floats, ...]:
+        """Factor draws, per axis (K, R, m_d); raw: signs and labels switch between draws. See `aligned_factors`."""
+        return tuple(states[..., 0] for states in self.states)
+
+    @property
+    def noise_std(self) -> Floats:
+        """Standard deviation of the observation noise in the units of y, (K,)."""
+        return np.asarray(self.standardisation.scale / np.sqrt(self.noise_precision))
+
+    # --- f at points ---------------------------------------------------------------------------------------------
+
+    def draws_at(self, X: ArrayLike) -> Floats:
+        """Draws of f at points anywhere inside the box, (K, n); joint over the points of one call.
+
+        A coordinate between axis points is an exact draw of the factor given the stored states, always the same for
+        the same fit and the same call.
+        """
+        points = check_points(X, self.grid)
+        tables, index = self._drawn_tables(points)
+        return self.standardisation.to_user(cp.values(tables, self.weights, index))
+
+    def mean(self, X: ArrayLike) -> Floats:
+        """Posterior mean of f at points anywhere inside the box, (n,)."""
+        return self.standardisation.to_user(self._moments(X).mean)
+
+    def std(self, X: ArrayLike) -> Floats:
+        """Posterior standard deviation of f at points anywhere inside the box, (n,)."""
+        return np.asarray(self.standardisation.scale * np.sqrt(self._moments(X).variance))
+
+    def quantile(self, X: ArrayLike, q: float | ArrayLike) -> Floats:
+        """Posterior quantile of f at points: (n,) for one level q, (len(q), n) for several."""
+        levels = np.asarray(q, dtype=float)
+        if not np.all((levels >= 0) & (levels <= 1)):
+            raise ValueError(f"quantile levels must lie in [0, 1]; got {q!r}")
+        return np.asarray(np.quantile(self.draws_at(X), levels, axis=0))
+
+    def kernel(self, X: ArrayLike, X2: ArrayLike | None = None) -> Floats:
+        """The covariance that each draw's factors and weights induce between points, (K, n, n2), in squared units of y.
+
+        Paper: eq. (10), the second layer of the deep-GP view.
+        """
+        first = check_points(X, self.grid)
+        second = first if X2 is None else check_points(X2, self.grid, "X2")
+        tables, index = self._drawn_tables(np.concatenate((first, second)))
+        features = self.standardisation.scale * self.weights[:, :, None] * cp.products(tables, index)
+        left, right = features[:, :, : len(first)], features[:, :, len(first) :]
+        return np.asarray(left.transpose(0, 2, 1) @ right)
+
+    def grid_moments(self) -> GridMoments:
+        """Mean and standard deviation of f over the whole grid at once, by matrix products."""
+        cells = math.prod(axis.size for axis in self.grid)
+        if cells > MAX_GRID:
+            raise ValueError(
+                f"grid_moments holds every cell, so the grid may have at most {MAX_GRID:,} cells; it has {cells:.3g}. "
+                "Ask mean(X) and std(X) at the points you need"
+            )
+        moments = cp.grid_moments(self.factors, self.weights)
+        return GridMoments(
+            self.standardisation.to_user(moments.mean), np.asarray(self.standardisation.scale * np.sqrt(moments.variance))
+        )
+
+    # --- the draws themselves ------------------------------------------------------------------------------------
+
+    def aligned_factors(self) -> tuple[Floats, ...]:
+        """Factor draws, per axis (K, R, m_d), with sign, order and scale (root mean square 1) matched across draws."""
+        return self._aligned().factors
+
+    def aligned_weights(self) -> Floats:
+        """The weights (K, R) that go with `aligned_factors`: together they give the same f."""
+        return self._aligned().weights
+
+    def label_free(self) -> dict[str, Floats]:
+        """Quantities (K,) that do not depend on signs and labels: f at the data, the noise, sorted summaries."""
+        f = self.draws_at(self.X)
+        quantities = {f"f[{i}]": f[:, i] for i in range(f.shape[1])}
+        quantities["noise_std"] = self.noise_std
+        sizes = np.abs(self.weights)
+        for factor in self.factors:
+            sizes = sizes * np.sqrt(np.mean(factor**2, axis=2))
+        for c, column in enumerate(-np.sort(-sizes, axis=1).T):
+            quantities[f"component_size[{c}]"] = column
+        for d, axis in enumerate(self.grid):
+            if axis.kernel.has_lengthscale:
+                for c, column in enumerate(np.sort(self.lengthscales[:, self.active[:, d], d], axis=1).T):
+                    quantities[f"lengthscale[{d}, {c}]"] = column
+        return quantities
+
+    def diagnostics(self) -> Diagnostics:
+        """Split R-hat and effective sample size of `label_free`; print it for a summary."""
+        return diagnose(self.label_free(), self.settings.n_chains)
+
+    def to_arviz(self) -> Any:
+        """The draws as ArviZ data; needs the extra bktf[arviz]."""
+        from bktf.integrations.arviz import to_arviz  # an optional extra
+
+        return to_arviz(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to this .npz file (no pickle); `bktf.load` reads it back."""
+        settings = {
+            "format": FILE_FORMAT,
+            "kernels": [[axis.kernel.kind, axis.kernel.period] for axis in self.grid],
+            "priors": asdict(self.priors),
+            "settings": asdict(self.settings),
+            "standardisation": asdict(self.standardisation),
+            "known_noise_std": self.known_noise_std,
+            "seed": str(self.seed),  # may exceed what JSON readers take as a number
+        }
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        for d, axis in enumerate(self.grid):
+            arrays[f"axis_{d}"], arrays[f"states_{d}"] = axis.points, self.states[d]
+            if axis.kernel.covariance is not None:
+                arrays[f"covariance_{d}"] = axis.kernel.covariance
+        write_npz(path, settings, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Posterior":
+        """Read a posterior that `save` wrote."""
+        settings, arrays = read_npz(path)
+        if settings.get("format") != FILE_FORMAT:
+            raise ValueError(f"{os.fspath(path)!r} has file format {settings.get('format')!r}; this version reads {FILE_FORMAT}")
+        grid = tuple(
+            Axis(arrays[f"axis_{d}"], AxisKernel(kind, period, arrays.get(f"covariance_{d}")))
+            for d, (kind, period) in enumerate(settings["kernels"])
+        )
+        return cls(
+            grid=grid,
+            states=tuple(arrays[f"states_{d}"] for d in range(len(grid))),
+            priors=Priors(**settings["priors"]),
+            settings=Settings(**settings["settings"]),
+            standardisation=Standardisation(**settings["standardisation"]),
+            known_noise_std=settings["known_noise_std"],
+            seed=int(settings["seed"]),
+            **{name: arrays[name] for name in ARRAYS},
+        )
+
+    # --- inside --------------------------------------------------------------------------------------------------
+
+    def axis_lengthscales(self, d: int) -> Floats:
+        """Length-scales (K, R) as the kernels of `processes` want them: NaN not active, 0 where there is none."""
+        if self.grid[d].kernel.has_lengthscale:
+            return np.ascontiguousarray(self.lengthscales[:, :, d])
+        return np.where(self.active[:, d], np.zeros((self.n_draws, 1)), np.nan)
+
+    def _aligned(self) -> Aligned:
+        return align(self.factors, self.weights, self.active)
+
+    def _occurring(self, d: int, column: Floats) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
+        """Axis points that occur in a column, scaled coordinates off the axis that occur, and each entry's place among both."""
+        axis = self.grid[d]
+        place = axis.locate(column)
+        on, on_place = np.unique(place[place >= 0], return_inverse=True)
+        off, off_place = np.unique(axis.scale(column[place < 0]), return_inverse=True)
+        index = np.empty(len(column), dtype=np.int64)
+        index[place >= 0] = on_place
+        index[place < 0] = on.size + off_place
+        return on, off, index
+
+    def _drawn_tables(self, points: Floats) -> tuple[list[Floats], NDArray[np.int64]]:
+        """Factor values drawn at the coordinates that occur, and the points as indices into them."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(OFF_GRID_STREAM,)))
+        tables, index = [], np.empty(points.shape, dtype=np.int64)
+        for d, axis in enumerate(self.grid):
+            on, off, index[:, d] = self._occurring(d, points[:, d])
+            table = self.states[d][:, :, on, 0]
+            if off.size:
+                scaled = axis.scale(axis.points)
+                drawn = states_between(axis, self.axis_lengthscales(d), scaled, self.states[d], off, threading.Event(), rng)
+                table = np.concatenate((table, drawn[..., 0]), axis=2)
+            tables.append(table)
+        return tables, index
+
+    def _moments(self, X: ArrayLike) -> cp.Moments:
+        """Mean and variance of f at points, in the model's units, with conditional moments between axis points."""
+        points = check_points(X, self.grid)
+        means, variances, index = [], [], np.empty(points.shape, dtype=np.int64)
+        for d, axis in enumerate(self.grid):
+            on, off, index[:, d] = self._occurring(d, points[:, d])
+            mean = self.states[d][:, :, on, 0]
+            variance = np.zeros_like(mean)
+            if off.size:
+                between = np.empty((2, self.n_draws, self.rank, off.size))
+                kind = axis.kernel.kind
+                processes.all_moments_between(
+                    processes.between(kind).moments, kind, axis.period, matrix_of(axis), self.axis_lengthscales(d),
+                    axis.scale(axis.points), self.states[d], off, between[0], between[1],
+                )  # fmt: skip
+                mean = np.concatenate((mean, between[0]), axis=2)
+                variance = np.concatenate((variance, between[1]), axis=2)
+            means.append(mean)
+            variances.append(variance)
+        return cp.moments(means, variances, self.weights, index)

@@ -1,0 +1,80 @@
+"""Leave-one-out checks by refitting: how well does the model predict what it has not seen?"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bktf.fitting import fit
+from bktf.posterior import Posterior
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOneOut:
+    """Predictions of each observation (noise included) from all the others, in the units of y; print it for a summary."""
+
+    index: NDArray[np.int64]  # (n,) which observations were left out
+    y: Floats  # (n,) what was observed there
+    mean: Floats  # (n,) predictive mean
+    std: Floats  # (n,) predictive standard deviation
+    log_density: Floats  # (n,) log predictive density of y
+    pit: Floats  # (n,) predictive distribution function at y; uniform where the model is calibrated
+
+    def coverage(self, level: float) -> float:
+        """Share of observations inside their central predictive interval of this level."""
+        return float(np.mean(np.abs(self.pit - 0.5) <= level / 2))
+
+    def __str__(self) -> str:
+        """Error, score and coverage in three lines."""
+        error = math.sqrt(float(np.mean((self.y - self.mean) ** 2)))
+        return (
+            f"leave-one-out over {len(self.y)} observations: root mean square error {error:.4g} (spread of y {self.y.std():.4g})\n"
+            f"mean log predictive density {self.log_density.mean():.4g}\n"
+            f"coverage of the 50 % interval {self.coverage(0.5):.0%}, of the 90 % interval {self.coverage(0.9):.0%}"
+        )
+
+
+def leave_one_out(posterior: Posterior, *, index: Sequence[int] | None = None) -> LeaveOneOut:
+    """Refit without each observation in turn, with the settings of the fit, and predict it.
+
+    Importance weights would be cheaper and wrong: without a point, a chain may prefer another mode altogether.
+    `index` restricts the check to some observations.
+    """
+    n = len(posterior.y)
+    if n < 2:
+        raise ValueError(f"leave_one_out needs at least 2 observations; the posterior has {n}")
+    left_out = np.arange(n) if index is None else np.asarray(index, dtype=np.int64)
+    if left_out.ndim != 1 or left_out.size == 0 or left_out.min() < 0 or left_out.max() >= n:
+        raise ValueError(f"index must list observations among 0 … {n - 1}; got {index!r}")
+    rows = np.array([_predict_left_out(posterior, int(i)) for i in left_out])
+    return LeaveOneOut(left_out, posterior.y[left_out], *rows.T)
+
+
+def _predict_left_out(posterior: Posterior, i: int) -> tuple[float, float, float, float]:
+    """Mean, standard deviation, log density and distribution function of y_i, a normal mixture over draws."""
+    from scipy.special import logsumexp, ndtr  # heavy, and only needed here
+
+    settings = posterior.settings
+    refit = fit(
+        posterior.axes,
+        np.delete(posterior.X, i, axis=0),
+        np.delete(posterior.y, i),
+        seed=posterior.seed,
+        n_sweeps=settings.n_sweeps,
+        n_burn_in=settings.n_burn_in,
+        n_chains=settings.n_chains,
+        kernel=[axis.kernel for axis in posterior.grid],  # type: ignore[misc]
+        priors=posterior.priors,
+        shared_lengthscales=settings.shared_lengthscales,
+        active=[np.flatnonzero(row).tolist() for row in posterior.active],
+        noise_std=posterior.known_noise_std,
+    )
+    f = refit.draws_at(posterior.X[i : i + 1])[:, 0]
+    noise = refit.noise_std
+    z = (posterior.y[i] - f) / noise
+    log_density = logsumexp(-0.5 * z**2 - np.log(noise) - 0.5 * math.log(2 * math.pi)) - math.log(len(f))
+    return float(f.mean()), math.sqrt(float(f.var() + np.mean(noise**2))), float(log_density), float(np.mean(ndtr(z)))
