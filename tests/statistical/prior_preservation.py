@@ -12,15 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+import oracles
 from scipy import stats
 
 from bktf import gibbs
+from bktf._jit import kernel
 from bktf.axes import Axis
 from bktf.fitting import make_problem, new_state
 from bktf.model import Kernel, Priors, Settings, resolve_kernels
 
 Floats = NDArray[np.float64]
-Update = Callable[[gibbs.Problem, gibbs.State, gibbs.Work, np.random.Generator], None]
+UPDATES = ["axes", "noise", "weights", "two sweeps"]
+KNOWN_NOISE_PRECISION = 4.0
 
 
 class Setup(NamedTuple):
@@ -49,7 +52,7 @@ def make_setup(
     dims = active or [tuple(range(len(sizes)))] * 2
     mask = np.array([[d in chosen for d in range(len(sizes))] for chosen in dims])
     settings = Settings(shared_lengthscales=shared)
-    problem, _ = make_problem(axes, X, np.zeros(n), mask, priors, settings, 4.0 if noise_known else None)
+    problem, _ = make_problem(axes, X, np.zeros(n), mask, priors, settings, KNOWN_NOISE_PRECISION if noise_known else None)
     return Setup(problem, priors)
 
 
@@ -59,80 +62,126 @@ def make_work(problem: gibbs.Problem) -> gibbs.Work:
     return gibbs.Work(np.zeros((n_components, n_dims + 1, n)), np.zeros((n_components, n)), np.zeros((n_components, n)), np.zeros(n))
 
 
-def draw_joint(problem: gibbs.Problem, state: gibbs.State, rng: np.random.Generator) -> None:
+class Record(NamedTuple):
+    """What is kept of each of N replicates, after the update and, for `fresh`, straight from the joint distribution."""
+
+    noise: Floats  # (N,)
+    chi2: Floats  # (N,) noise precision times the sum of squared residuals
+    weights: Floats  # (N, R)
+    lengthscales: Floats  # (N, R, D)
+    first: Floats  # (N, R, D) factor at the first coordinate of each axis
+    second: Floats  # (N, R, D) and at the second
+    joint: Floats  # (N, 5) products of data, f and parameters
+    fresh: Floats  # (N, 5)
+    bookkeeping: Floats  # (N,) largest difference between the residual that was kept and the one computed anew
+
+
+@kernel
+def draw_joint(problem, state, rng):
     """Parameters from the prior and data from the model; writes state and problem.values."""
-    state.noise_precision[0] = 4.0
+    state.noise_precision[0] = KNOWN_NOISE_PRECISION
     gibbs.draw_prior(problem, state, rng)
-    problem.values[:] = 0.0
+    for i in range(problem.values.size):
+        problem.values[i] = 0.0
     gibbs.refresh(problem, state)
-    f = -state.residual
-    problem.values[:] = f + rng.standard_normal(f.size) / math.sqrt(state.noise_precision[0])
+    for i in range(problem.values.size):
+        problem.values[i] = -state.residual[i] + rng.standard_normal() / math.sqrt(state.noise_precision[0])
     gibbs.refresh(problem, state)
 
 
-def statistics(problem: gibbs.Problem, state: gibbs.State) -> list[float]:
-    """What is compared between updated and fresh joint draws: products of data, f and parameters."""
-    f = problem.values - state.residual
+@kernel
+def joint_statistics(problem, state, out):
+    """Write products of data, f and parameters into out (5,)."""
     y = problem.values
-    return [
-        float(y[0] * f[0]),
-        float(y @ f),
-        float(y[0] * y[1] * state.noise_precision[0]),
-        float(abs(state.weights[0]) * (y @ y)),
-        float(np.log(state.noise_precision[0]) * (state.residual @ state.residual)),
-    ]
+    product = 0.0
+    squares = 0.0
+    residuals = 0.0
+    for i in range(y.size):
+        product += y[i] * (y[i] - state.residual[i])
+        squares += y[i] * y[i]
+        residuals += state.residual[i] * state.residual[i]
+    out[0] = y[0] * (y[0] - state.residual[0])
+    out[1] = product
+    out[2] = y[0] * y[1] * state.noise_precision[0]
+    out[3] = abs(state.weights[0]) * squares
+    out[4] = math.log(state.noise_precision[0]) * residuals
 
 
-def p_values(setup: Setup, update: Update, n_replicates: int, seed: int) -> dict[str, float]:
-    """Exact p-values of everything that must hold after the update."""
-    rng = np.random.default_rng(seed)
-    problem, priors = setup
-    state, work = new_state(problem), make_work(problem)
+@kernel
+def apply(update, problem, state, work, rng):
+    """Do one of the updates: 0 all axes, 1 noise, 2 weights, 3 two whole sweeps."""
     n_components, n_dims = problem.active.shape
-    collected: dict[str, list[Any]] = {"noise": [], "chi2": [], "weights": [], "joint": [], "fresh": []}
-    for c in range(n_components):
-        for d in range(n_dims):
-            if problem.active[c, d]:
-                collected |= {f"lengthscale[{c},{d}]": [], f"factor[{c},{d}]": [], f"innovation[{c},{d}]": []}
-    for _ in range(n_replicates):
-        draw_joint(problem, state, rng)
-        update(problem, state, work, rng)
-        before = state.residual.copy()
-        gibbs.refresh(problem, state)
-        np.testing.assert_allclose(before, state.residual, atol=1e-9)  # the update kept its own books
-        collected["noise"].append(state.noise_precision[0])
-        collected["chi2"].append(state.noise_precision[0] * float(state.residual @ state.residual))
-        collected["weights"].append(state.weights.copy())
-        collected["joint"].append(statistics(problem, state))
-        for c in range(n_components):
+    if update == 0:
+        size = n_components if problem.shared else 1
+        for first in range(0, n_components, size):
+            gibbs.enter_block(problem, state, work, first, first + size)
             for d in range(n_dims):
-                if problem.active[c, d]:
-                    g = state.factors[c, problem.starts[d] : problem.starts[d + 1], 0]
-                    ls = state.lengthscales[c, d]
-                    collected[f"lengthscale[{c},{d}]"].append(ls)
-                    collected[f"factor[{c},{d}]"].append(g[-1])
-                    rho = correlation(problem, d, ls)
-                    collected[f"innovation[{c},{d}]"].append((g[1] - rho * g[0]) / math.sqrt(1 - rho * rho))
-        draw_joint(problem, state, rng)
-        collected["fresh"].append(statistics(problem, state))
+                gibbs.update_axis(problem, state, work, first, first + size, d, rng)
+            gibbs.leave_block(problem, state, work, first, first + size)
+    elif update == 1:
+        gibbs.update_noise(problem, state, rng)
+    elif update == 2:
+        gibbs.update_weights(problem, state, rng)
+    else:
+        for _ in range(2):
+            for position in range(gibbs.steps_per_sweep(problem)):
+                gibbs.take_step(problem, state, work, position, rng)
 
-    p: dict[str, float] = {"chi2": ks(collected["chi2"], stats.chi2(problem.values.size).cdf)}
+
+@kernel
+def replicate(update, problem, state, work, record, rng):
+    """Fill the record with independent replicates."""
+    n_components, n_dims = problem.active.shape
+    kept = np.empty(problem.values.size)
+    for k in range(record.noise.size):
+        draw_joint(problem, state, rng)
+        joint_statistics(problem, state, record.fresh[k])
+        draw_joint(problem, state, rng)
+        apply(update, problem, state, work, rng)
+        for i in range(kept.size):
+            kept[i] = state.residual[i]
+        gibbs.refresh(problem, state)
+        total = 0.0
+        for i in range(kept.size):
+            record.bookkeeping[k] = max(record.bookkeeping[k], abs(kept[i] - state.residual[i]))
+            total += state.residual[i] * state.residual[i]
+        joint_statistics(problem, state, record.joint[k])
+        record.noise[k] = state.noise_precision[0]
+        record.chi2[k] = state.noise_precision[0] * total
+        for c in range(n_components):
+            record.weights[k, c] = state.weights[c]
+            for d in range(n_dims):
+                record.lengthscales[k, c, d] = state.lengthscales[c, d]
+                record.first[k, c, d] = state.factors[c, problem.starts[d], 0]
+                record.second[k, c, d] = state.factors[c, problem.starts[d] + 1, 0]
+
+
+def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[str, float]:
+    """Exact p-values of everything that must hold after the update."""
+    problem, priors = setup
+    n_components, n_dims = problem.active.shape
+    per_axis = (n_replicates, n_components, n_dims)
+    record = Record(
+        np.zeros(n_replicates), np.zeros(n_replicates), np.zeros((n_replicates, n_components)),
+        np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis),
+        np.zeros((n_replicates, 5)), np.zeros((n_replicates, 5)), np.zeros(n_replicates),
+    )  # fmt: skip
+    replicate(UPDATES.index(update), problem, new_state(problem), make_work(problem), record, np.random.default_rng(seed))
+    p = {"bookkeeping": float(record.bookkeeping.max() < 1e-9), "chi2": ks(record.chi2, stats.chi2(problem.values.size).cdf)}
     if not problem.noise_known:
-        p["noise"] = ks(collected["noise"], stats.gamma(priors.noise_shape, scale=1 / priors.noise_rate).cdf)
-    weights = np.array(collected["weights"])
+        p["noise"] = ks(record.noise, stats.gamma(priors.noise_shape, scale=1 / priors.noise_rate).cdf)
     for c in range(n_components):
-        p[f"weight[{c}]"] = ks(weights[:, c], stats.norm(scale=math.sqrt(priors.weight_var)).cdf)
-    joint, fresh = np.array(collected["joint"]), np.array(collected["fresh"])
-    for k in range(joint.shape[1]):
-        if np.ptp(fresh[:, k]) > 0:
-            p[f"joint[{k}]"] = float(stats.ks_2samp(joint[:, k], fresh[:, k]).pvalue)
-    normal = stats.norm().cdf
-    for name, values in collected.items():
-        d = int(name.split(",")[1][:-1]) if "," in name else -1
-        if name.startswith("lengthscale") and problem.learned[d]:
-            p[name] = ks(np.log(values), stats.norm(priors.lengthscale_log_mean, math.sqrt(priors.lengthscale_log_var)).cdf)
-        elif name.startswith(("factor", "innovation")):
-            p[name] = ks(values, normal)
+        p[f"weight[{c}]"] = ks(record.weights[:, c], stats.norm(scale=math.sqrt(priors.weight_var)).cdf)
+    for k in range(record.joint.shape[1]):
+        p[f"joint[{k}]"] = float(stats.ks_2samp(record.joint[:, k], record.fresh[:, k]).pvalue)
+    prior = stats.norm(priors.lengthscale_log_mean, math.sqrt(priors.lengthscale_log_var)).cdf
+    for c, d in zip(*np.nonzero(problem.active), strict=True):
+        first, second, ls = record.first[:, c, d], record.second[:, c, d], record.lengthscales[:, c, d]
+        if problem.learned[d]:
+            p[f"lengthscale[{c},{d}]"] = ks(np.log(ls), prior)
+        rho = correlation(problem, int(d), ls)
+        p[f"factor[{c},{d}]"] = ks(second, stats.norm().cdf)
+        p[f"innovation[{c},{d}]"] = ks((second - rho * first) / np.sqrt(1 - rho * rho), stats.norm().cdf)
     return p
 
 
@@ -141,47 +190,15 @@ def ks(values: Any, cdf: Callable[[Any], Any]) -> float:
     return float(stats.kstest(np.asarray(values), cdf).pvalue)
 
 
-def correlation(problem: gibbs.Problem, d: int, ls: float) -> float:
-    """Prior correlation of the factor between the first two coordinates of axis d."""
-    first = problem.starts[d]
-    gap = float(problem.coords[first + 1] - problem.coords[first])
+def correlation(problem: gibbs.Problem, d: int, ls: Floats) -> Floats:
+    """Prior correlation of the factor between the first two coordinates of axis d, for each length-scale."""
+    start = problem.starts[d]
+    a, b = problem.coords[start : start + 1], problem.coords[start + 1 : start + 2]
     kind = int(problem.kinds[d])
     if kind <= 3:
-        x = math.sqrt(2 * kind - 1) * gap / ls
-        return math.exp(-x) * {1: 1.0, 2: 1 + x, 3: 1 + x + x * x / 3}[kind]
+        return np.array([oracles.matern(kind, x, a, b)[0, 0] for x in ls])
     if kind == 4:
-        return math.exp(-0.5 * (gap / ls) ** 2)
+        return np.array([oracles.squared_exponential(x, a, b)[0, 0] for x in ls])
     if kind == 5:
-        return math.exp(-2 * (math.sin(math.pi * gap / problem.periods[d]) / ls) ** 2)
-    return float(problem.given[problem.given_index[d], 0, 1])
-
-
-# --- the updates -------------------------------------------------------------------------------------------------------
-
-
-def blocks(problem: gibbs.Problem) -> list[tuple[int, int]]:
-    n_components = len(problem.active)
-    return [(0, n_components)] if problem.shared else [(c, c + 1) for c in range(n_components)]
-
-
-def update_axes(problem: gibbs.Problem, state: gibbs.State, work: gibbs.Work, rng: np.random.Generator) -> None:
-    """Length-scales and factors of every block and axis, nothing else."""
-    for first, last in blocks(problem):
-        gibbs.enter_block(problem, state, work, first, last)
-        for d in range(problem.cells.shape[0]):
-            gibbs.update_axis(problem, state, work, first, last, d, rng)
-        gibbs.leave_block(problem, state, work, first, last)
-
-
-def update_noise(problem: gibbs.Problem, state: gibbs.State, work: gibbs.Work, rng: np.random.Generator) -> None:
-    gibbs.update_noise(problem, state, rng)
-
-
-def update_weights(problem: gibbs.Problem, state: gibbs.State, work: gibbs.Work, rng: np.random.Generator) -> None:
-    gibbs.update_weights(problem, state, rng)
-
-
-def two_sweeps(problem: gibbs.Problem, state: gibbs.State, work: gibbs.Work, rng: np.random.Generator) -> None:
-    for _ in range(2):
-        for position in range(gibbs.steps_per_sweep(problem)):
-            gibbs.take_step(problem, state, work, position, rng)
+        return np.array([oracles.periodic(float(problem.periods[d]), x, a, b)[0, 0] for x in ls])
+    return np.full(len(ls), problem.given[problem.given_index[d], 0, 1])

@@ -1,0 +1,105 @@
+"""The prior-preservation tests fail when a bug is put in by hand: a test that cannot fail proves nothing."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LEVEL = 1e-4
+
+# name: (file, [(what stands there, what the bug makes of it)], update that shows it, setup that shows it)
+BUGS = {
+    "noise precision counted twice in the evidence": (
+        "gibbs.py",
+        [("draw_lengthscale(problem, d, lengthscale, coords, directions, precisions, targets, rng)",
+          "draw_lengthscale(problem, d, lengthscale, coords, directions, precisions * state.noise_precision[0], targets, rng)")],
+        "axes", {},
+    ),
+    "weight left out of the sensitivities": (
+        "gibbs.py", [("weight = state.weights[members[k]]", "weight = 1.0")], "axes", {},
+    ),
+    "n for n/2 in the noise update": (
+        "gibbs.py", [("problem.noise_shape + 0.5 * problem.values.size", "problem.noise_shape + 1.0 * problem.values.size")], "noise", {},
+    ),
+    "wrong sign of the log determinant": (
+        "matern32.py",
+        [("-0.5 * (log_growths + math.log(growths) + squares)", "-0.5 * (squares - log_growths - math.log(growths))")],
+        "axes", {},
+    ),
+    "wrong sign of the log determinant, shared length-scales": (
+        "statespace.py", [("-0.5 * (math.log(precision * D_joint[0]) +", "-0.5 * (-math.log(precision * D_joint[0]) +")],
+        "axes", {"shared": True},
+    ),
+    "wrong sign of the log determinant, dense path": (
+        "dense.py", [("return -0.5 * (log_det + squares)", "return -0.5 * (squares - log_det)")],
+        "axes", {"kernel": "squared_exponential"},
+    ),
+    "residual not updated after a component": (
+        "gibbs.py",
+        [("state.residual[i] = work.remainder[i]", "pass"), ("state.residual[i] -= state.weights[c] * work.prefixes[c - first, i]", "pass")],
+        "two sweeps", {},
+    ),
+    "factor drawn from the prior": (
+        "gibbs.py", [("lengthscale, coords, directions, precisions, targets, drawn", "lengthscale, coords, directions, 0 * precisions, targets, drawn")],
+        "axes", {},
+    ),
+    "length-scale drawn from the prior": (
+        "gibbs.py", [("        lengthscale = draw_lengthscale(", "        lengthscale = draw_prior_lengthscale(problem, d, rng)\n        draw_lengthscale(")],
+        "two sweeps", {},
+    ),
+    "weights drawn from the prior": (
+        "gibbs.py", [("precision[c, h] = noise_precision * total", "precision[c, h] = 0.0"), ("mean[c] = noise_precision * total", "mean[c] = 0.0")],
+        "weights", {},
+    ),
+    "noise drawn from the prior": (
+        "gibbs.py", [("shape = problem.noise_shape + 0.5 * problem.values.size", "shape = problem.noise_shape"), ("0.5 * squares)", "0.0 * squares)")],
+        "noise", {},
+    ),
+}  # fmt: skip
+
+SCRIPT = """
+import json, sys
+from prior_preservation import make_setup, p_values
+update, setup = json.loads(sys.argv[1])
+p = p_values(make_setup(**setup), update, 6000, 1)
+p.pop("bookkeeping")
+print(json.dumps(min((value, name) for name, value in p.items())))
+"""
+
+
+def smallest_p_value(bug: str, folder: Path) -> tuple[float, str]:
+    """Copy the package, put the bug in, and run the statistics that should notice."""
+    file, edits, update, setup = BUGS[bug]
+    shutil.copytree(ROOT / "src" / "bktf", folder / "bktf", ignore=shutil.ignore_patterns("__pycache__"))
+    source = (folder / "bktf" / file).read_text()
+    for old, new in edits:
+        assert source.count(old) == 1, f"{bug}: {old!r} stands {source.count(old)} times in {file}"
+        source = source.replace(old, new)
+    (folder / "bktf" / file).write_text(source)
+    path = os.pathsep.join([str(folder), str(ROOT / "tests"), str(ROOT / "tests" / "statistical")])
+    environment = os.environ | {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", SCRIPT, json.dumps([update, setup])]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    value, name = json.loads(done.stdout)
+    return float(value), str(name)
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[float, str]]:
+    folders = {bug: tmp_path_factory.mktemp("bug") for bug in BUGS}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(BUGS, pool.map(lambda bug: smallest_p_value(bug, folders[bug]), BUGS), strict=True))
+
+
+@pytest.mark.parametrize("bug", list(BUGS))
+def test_the_prior_preservation_test_notices(bug: str, outcomes: dict[str, tuple[float, str]]) -> None:
+    value, name = outcomes[bug]
+    print(f"{bug}: {name}, p = {value:.1e}")
+    assert value < LEVEL
