@@ -73,7 +73,7 @@ def check_axes(axes: Sequence[ArrayLike]) -> tuple[Floats, ...]:
             raise ValueError(f"axis {d} must be a 1-D array with at least one point; got shape {points.shape}")
         if not np.all(np.isfinite(points)):
             raise ValueError(f"axis {d} must be finite; it has NaN or infinite points")
-        if not np.isfinite(points[-1] - points[0]):
+        if points[-1] / 2 - points[0] / 2 > np.finfo(float).max / 2:
             raise ValueError(f"axis {d} is too long for double precision: from {points[0]:g} to {points[-1]:g}")
         gaps = np.diff(points)
         if np.any(gaps <= 0):

@@ -1,0 +1,58 @@
+"""The parts of the sampler that are not statistical: bookkeeping against plain loops."""
+
+import numpy as np
+import oracles
+import pytest
+
+from bktf import gibbs, slice_sampling
+
+
+@pytest.mark.parametrize("q", [1, 2, 4])
+def test_evidence_per_coordinate_equals_plain_loops(q: int) -> None:
+    rng = np.random.default_rng(0)
+    n, m = 30, 6
+    cells = rng.integers(0, m, n).astype(np.int32)
+    sensitivities, remainder = rng.standard_normal((q, n)), rng.standard_normal(n)
+    information, matrices = np.zeros((m, q)), np.zeros((m, q, q))
+    gibbs.gather_evidence(cells, sensitivities, remainder, 2.5, information, matrices)
+    slow_information, slow_matrices = oracles.evidence_by_coordinate(cells, sensitivities, remainder, 2.5, m)
+    np.testing.assert_allclose(information, slow_information, atol=1e-12)
+    np.testing.assert_allclose(matrices, slow_matrices, atol=1e-12)
+
+
+@pytest.mark.parametrize("q", [1, 2, 4])
+@pytest.mark.parametrize("n", [3, 40])
+def test_pseudo_observations_carry_all_the_information(q: int, n: int) -> None:
+    """Σ precision·direction·directionᵀ and Σ precision·target·direction give back what was gathered, singular or not."""
+    rng = np.random.default_rng(1)
+    m = 3
+    cells = (np.arange(n) % m).astype(np.int32)
+    sensitivities, remainder = rng.standard_normal((q, n)), rng.standard_normal(n)
+    information, matrices = oracles.evidence_by_coordinate(cells, sensitivities, remainder, 7.0, m)
+    directions, precisions, targets = np.empty((m, q, q)), np.empty((m, q)), np.empty((m, q))
+    gibbs.to_pseudo_observations(information.copy(), matrices.copy(), directions, precisions, targets)
+    np.testing.assert_allclose(np.einsum("jk,jka,jkb->jab", precisions, directions, directions), matrices, atol=1e-10)
+    np.testing.assert_allclose(np.einsum("jk,jk,jka->ja", precisions, targets, directions), information, atol=1e-10)
+    assert np.all(precisions >= 0)
+
+
+def test_an_observation_that_says_nothing_is_left_out() -> None:
+    directions, precisions, targets = np.empty((2, 1, 1)), np.empty((2, 1)), np.empty((2, 1))
+    matrices = np.array([[[0.0]], [[1e-310]]])
+    gibbs.to_pseudo_observations(np.array([[0.0], [1e-155]]), matrices, directions, precisions, targets)
+    assert np.all(precisions == 0)
+    assert np.all(np.isfinite(targets))
+
+
+def test_slice_bracket_holds_the_point_and_respects_the_bounds() -> None:
+    rng = np.random.default_rng(2)
+    for x in (-0.99, 0.0, 0.3, 0.999):
+        for _ in range(100):
+            left, right = slice_sampling.bracket(x, 0.7, -1.0, 1.0, rng)
+            assert -1.0 <= left <= x <= right <= 1.0
+            assert right - left <= 0.7 + 1e-12
+
+
+def test_slice_shrinkage_keeps_the_point_inside() -> None:
+    assert slice_sampling.shrink(0.0, 1.0, 0.5, 0.2) == (0.2, 1.0)
+    assert slice_sampling.shrink(0.0, 1.0, 0.5, 0.9) == (0.0, 0.9)
