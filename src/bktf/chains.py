@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 
 from bktf import gibbs, processes
 from bktf.axes import Axis
+from bktf.bridges import plan_between
 
 Floats = NDArray[np.float64]
 
 PACE = 0.05  # seconds a compiled call should take: a quarter of what Ctrl-C may wait
-FIRST_GUESS = 500_000  # elementary operations in the first call, some milliseconds
+FIRST_CALL = 0.02  # seconds the first call should take by the rough costs below
+PER_OBSERVATION = 1e-8  # seconds a step spends on an observation
+PER_POINT = 3e-7  # seconds a step, or a fill, spends on an axis point
 NO_MATRIX: Floats = np.zeros((1, 1))
 
 
@@ -59,13 +62,14 @@ def states_between(
         return out
     kind = axis.kernel.kind
     draw = processes.between(kind).draw
+    plan = plan_between(coords, new_coords, joint=True)
 
     def advance(first: int, count: int) -> None:
         processes.draw_all_between(
-            draw, kind, axis.period, matrix_of(axis), lengthscales, coords, states, new_coords, out, first, first + count, rng
+            draw, kind, axis.period, matrix_of(axis), lengthscales, coords, states, new_coords, *plan, out, first, first + count, rng
         )
 
-    paced(n_draws, FIRST_GUESS // (20 * n_components * (coords.size + new_coords.size)), advance, stop)
+    paced(n_draws, int(FIRST_CALL / (n_components * (coords.size + new_coords.size) * PER_POINT)), advance, stop)
     return out
 
 
@@ -95,14 +99,14 @@ def run_chain(
         np.empty((n_kept, n_components)),
         np.empty(n_kept),
     )
-    gibbs.refresh(problem, state)
     per_sweep = gibbs.steps_per_sweep(problem)
 
     def advance(step: int, count: int) -> None:
-        gibbs.run(problem, state, work, draws, n_burn_in, step, count, chain_rng)
+        gibbs.run(problem, state, work, draws, n_burn_in, per_sweep, step, count, chain_rng)
         report((step + count) // per_sweep - step // per_sweep)
 
-    paced(n_sweeps * per_sweep, FIRST_GUESS // (10 * n + 100 * n_coords // n_dims), advance, stop)
+    cost = block * (n * PER_OBSERVATION + n_coords / n_dims * PER_POINT)
+    paced(n_sweeps * per_sweep, int(FIRST_CALL / cost), advance, stop)
 
     states = []
     for d, axis in enumerate(axes):

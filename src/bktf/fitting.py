@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from bktf import gibbs, processes
 from bktf._jit import announce_compilation
 from bktf.axes import Axis, check_axes, check_points
+from bktf.bridges import steps_along
 from bktf.chains import ChainResult, run_chain, states_between
 from bktf.model import Kernel, Priors, Settings, resolve_active, resolve_kernels
 from bktf.observations import Standardisation, check_values
@@ -142,11 +143,15 @@ def make_problem(
         given[i, : len(matrix), : len(matrix)] = matrix
     is_given = np.array([axis.kernel.covariance is not None for axis in grid])
     kinds = np.array([axis.kernel.kind for axis in grid], dtype=np.int64)
+    steps = [steps_along(c) for c in coords]
     problem = gibbs.Problem(
         values=np.ascontiguousarray(values),
-        cells=np.array(cells, dtype=np.int32),
+        cells=np.array(cells, dtype=np.uint32),
         coords=np.concatenate(coords),
-        starts=np.concatenate(([0], np.cumsum([c.size for c in coords]))).astype(np.int64),
+        starts=_starts([c.size for c in coords]),
+        steps=np.concatenate([s.index for s in steps]),
+        gaps=np.concatenate([s.values for s in steps]),
+        gap_starts=_starts([s.values.size for s in steps]),
         kinds=kinds,
         periods=np.array([axis.period for axis in grid]),
         given=given,
@@ -163,6 +168,11 @@ def make_problem(
         weight_var=float(priors.weight_var),
     )
     return problem, tuple(observed)
+
+
+def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Where each of several pieces begins when they are laid one after the other, and where the last one ends."""
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
 def new_state(problem: gibbs.Problem) -> gibbs.State:

@@ -19,16 +19,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bktf import matern32
 from bktf._jit import kernel
 from bktf.dense import factor_cholesky, solve_lower, solve_upper
-from bktf.processes import Operations
-from bktf.slice_sampling import MAX_SHRINKS, bracket, log_uniform, shrink
+from bktf.matern32 import COLUMNS, MOMENTS
+from bktf.processes import AxisView, Operations, draw_factors, log_evidence, make_seen
+from bktf.slice_sampling import (
+    LOG_LENGTHSCALE_HIGH,
+    LOG_LENGTHSCALE_LOW,
+    MAX_SHRINKS,
+    SLICE_WIDTH,
+    bracket,
+    log_uniform,
+    shrink,
+)
 
 Floats = NDArray[np.float64]
 
-SLICE_WIDTH = math.log(10.0)
-LOG_LENGTHSCALE_LOW = math.log(1e-3)
-LOG_LENGTHSCALE_HIGH = math.log(1e3)
 PRECISION_FLOOR = 1e-200  # an observation that says less than this about a factor value says nothing
 PIVOT_FLOOR = 1e-13  # information below this share of a coordinate's own is rounding
 
@@ -37,9 +44,12 @@ class Problem(NamedTuple):
     """Everything that stays the same during a run."""
 
     values: Floats  # (n,) standardised observations
-    cells: NDArray[np.int32]  # (D, n) place of each observation among its axis's observed coordinates
+    cells: NDArray[np.uint32]  # (D, n) place of each observation among its axis's observed coordinates
     coords: Floats  # (M,) observed coordinates, axis after axis, increasing
     starts: NDArray[np.int64]  # (D + 1,) where each axis begins in coords
+    steps: NDArray[np.int64]  # (M,) which of its axis's gaps lies before each coordinate
+    gaps: Floats  # the different gaps, axis after axis
+    gap_starts: NDArray[np.int64]  # (D + 1,) where each axis begins in gaps
     kinds: NDArray[np.int64]  # (D,) kernel of each axis, numbered in `processes`
     periods: Floats  # (D,) period of a periodic axis
     given: Floats  # (≥ 1, ·, ·) covariance matrices given by the user
@@ -86,6 +96,21 @@ class Draws(NamedTuple):
 
 
 @kernel
+def view_axis(problem, d):
+    """Axis d as the operations see it."""
+    start = problem.starts[d]
+    end = problem.starts[d + 1]
+    return AxisView(
+        problem.kinds[d],
+        problem.periods[d],
+        problem.given[problem.given_index[d]],
+        problem.coords[start:end],
+        problem.gaps[problem.gap_starts[d] : problem.gap_starts[d + 1]],
+        problem.steps[start:end],
+    )
+
+
+@kernel
 def draw_prior_lengthscale(problem, d, rng):
     """A length-scale from its prior, 0 where the axis has none."""
     if not problem.learned[d]:
@@ -107,10 +132,8 @@ def draw_prior(problem, state, rng):
     for d in range(n_dims):
         start = problem.starts[d]
         m = problem.starts[d + 1] - start
-        coords = problem.coords[start : start + m]
-        given = problem.given[problem.given_index[d]]
-        nothing = np.zeros((m, 1))
-        directions = np.ones((m, 1, 1))
+        axis = view_axis(problem, d)
+        nothing = make_seen(axis, 1)
         drawn = np.zeros((1, m, state.factors.shape[2]))
         common = draw_prior_lengthscale(problem, d, rng)
         for c in range(n_components):
@@ -121,9 +144,8 @@ def draw_prior(problem, state, rng):
                 continue
             lengthscale = common if problem.shared else draw_prior_lengthscale(problem, d, rng)
             state.lengthscales[c, d] = lengthscale
-            problem.operations.draw_factors(
-                problem.kinds[d], problem.periods[d], given, lengthscale, coords, directions, nothing, nothing, drawn, rng
-            )
+            log_evidence(problem.operations, axis, lengthscale, nothing, -np.inf)
+            draw_factors(problem.operations, axis, lengthscale, nothing, drawn, rng)
             for j in range(m):
                 for a in range(state.factors.shape[2]):
                     state.factors[c, start + j, a] = drawn[0, j, a]
@@ -133,53 +155,87 @@ def draw_prior(problem, state, rng):
         state.noise_precision[0] = rng.standard_gamma(problem.noise_shape) / problem.noise_rate
 
 
+# Loops over observations stand in kernels of their own that take plain arrays: reaching into a record inside a loop costs
+# reference counting in every turn.
+
+
+@kernel
+def multiply(left, factor, start, cells, out):
+    """Write left·factor(cell) for each observation into out, which may be left itself."""
+    for i in range(cells.size):
+        out[i] = left[i] * factor[start + cells[i], 0]
+
+
+@kernel
+def add_multiple(total, coefficient, terms):
+    """Add coefficient·terms to total, in place."""
+    for i in range(total.size):
+        total[i] += coefficient * terms[i]
+
+
+@kernel
+def scaled_product(coefficient, left, right, out):
+    """Write coefficient·left·right into out."""
+    for i in range(out.size):
+        out[i] = coefficient * left[i] * right[i]
+
+
+@kernel
+def copy_into(values, out):
+    """Write values into out."""
+    for i in range(out.size):
+        out[i] = values[i]
+
+
+@kernel
+def fill(value, out):
+    """Write one value everywhere into out."""
+    for i in range(out.size):
+        out[i] = value
+
+
+@kernel
+def inner(left, right):
+    """Σ left·right."""
+    total = 0.0
+    for i in range(left.size):
+        total += left[i] * right[i]
+    return total
+
+
 @kernel
 def refresh(problem, state):
     """Recompute state.products and state.residual from factors and weights."""
-    n_components, n_dims = problem.active.shape
-    n = problem.values.size
-    for i in range(n):
-        state.residual[i] = problem.values[i]
-    for c in range(n_components):
-        for i in range(n):
-            product = 1.0
-            for d in range(n_dims):
-                product *= state.factors[c, problem.starts[d] + problem.cells[d, i], 0]
-            state.products[c, i] = product
-            state.residual[i] -= state.weights[c] * product
+    copy_into(problem.values, state.residual)
+    for c in range(problem.active.shape[0]):
+        product = state.products[c]
+        fill(1.0, product)
+        for d in range(problem.active.shape[1]):
+            multiply(product, state.factors[c], problem.starts[d], problem.cells[d], product)
+        add_multiple(state.residual, -state.weights[c], product)
 
 
 @kernel
 def enter_block(problem, state, work, first, last):
     """Write the block's suffix products, empty prefixes, and what the block has to explain into work."""
     n_dims = problem.cells.shape[0]
-    n = problem.values.size
-    for i in range(n):
-        work.remainder[i] = state.residual[i]
+    copy_into(state.residual, work.remainder)
     for c in range(first, last):
         b = c - first
-        weight = state.weights[c]
-        for i in range(n):
-            work.remainder[i] += weight * state.products[c, i]
-            work.prefixes[b, i] = 1.0
-            work.suffixes[b, n_dims, i] = 1.0
-        for d in range(n_dims - 1, -1, -1):
-            factor = state.factors[c]
-            start = problem.starts[d]
-            for i in range(n):
-                work.suffixes[b, d, i] = work.suffixes[b, d + 1, i] * factor[start + problem.cells[d, i], 0]
+        add_multiple(work.remainder, state.weights[c], state.products[c])
+        fill(1.0, work.prefixes[b])
+        fill(1.0, work.suffixes[b, n_dims])
+        for d in range(n_dims - 1, 0, -1):  # the suffix from axis 0 on is never asked for
+            multiply(work.suffixes[b, d + 1], state.factors[c], problem.starts[d], problem.cells[d], work.suffixes[b, d])
 
 
 @kernel
-def leave_block(problem, state, work, first, last):
+def leave_block(state, work, first, last):
     """Write the block's products and the residual back into state."""
-    n = problem.values.size
-    for i in range(n):
-        state.residual[i] = work.remainder[i]
+    copy_into(work.remainder, state.residual)
     for c in range(first, last):
-        for i in range(n):
-            state.products[c, i] = work.prefixes[c - first, i]
-            state.residual[i] -= state.weights[c] * work.prefixes[c - first, i]
+        copy_into(work.prefixes[c - first], state.products[c])
+        add_multiple(state.residual, -state.weights[c], state.products[c])
 
 
 @kernel
@@ -233,25 +289,70 @@ def to_pseudo_observations(information, matrices, directions, precisions, target
 
 
 @kernel
-def draw_lengthscale(problem, d, current, coords, directions, precisions, targets, rng):
+def draw_lengthscale(problem, axis, seen, current, rng):
     """A slice update of one length-scale with the factors integrated out. Paper: appendix, eq. (12). Differs: D1, D2."""
-    kind = problem.kinds[d]
-    period = problem.periods[d]
-    given = problem.given[problem.given_index[d]]
     x = math.log(current)
     off = x - problem.log_mean
-    level = problem.operations.log_evidence(kind, period, given, current, coords, directions, precisions, targets)
-    level += log_uniform(rng) - 0.5 * off * off / problem.log_var
+    level = log_evidence(problem.operations, axis, current, seen, -np.inf) + log_uniform(rng) - 0.5 * off * off / problem.log_var
     left, right = bracket(x, SLICE_WIDTH, LOG_LENGTHSCALE_LOW, LOG_LENGTHSCALE_HIGH, rng)
     for _ in range(MAX_SHRINKS):
         proposal = left + (right - left) * rng.random()
         lengthscale = math.exp(proposal)
         off = proposal - problem.log_mean
-        height = problem.operations.log_evidence(kind, period, given, lengthscale, coords, directions, precisions, targets)
-        if height - 0.5 * off * off / problem.log_var > level:
+        needed = level + 0.5 * off * off / problem.log_var
+        if log_evidence(problem.operations, axis, lengthscale, seen, needed) > needed:
             return lengthscale
         left, right = shrink(left, right, x, proposal)
+    log_evidence(problem.operations, axis, current, seen, -np.inf)
     return current
+
+
+@kernel
+def gather_alone(weight, prefix, suffix, remainder, cells, noise_precision, precisions, targets):
+    """Write what the data say about one factor: its precision and target at each coordinate; no observation, precision 0.
+
+    Paper: the vectors b·τ and a of the appendix; the target is a / (b·τ).
+    """
+    for j in range(precisions.size):
+        precisions[j] = 0.0
+        targets[j] = 0.0
+    for i in range(cells.size):
+        j = cells[i]
+        sensitivity = weight * prefix[i] * suffix[i]
+        targets[j] += sensitivity * remainder[i]
+        precisions[j] += sensitivity * sensitivity
+    for j in range(precisions.size):
+        if noise_precision * precisions[j] > PRECISION_FLOOR:
+            targets[j] /= precisions[j]
+            precisions[j] *= noise_precision
+        else:
+            precisions[j] = 0.0
+            targets[j] = 0.0
+
+
+@kernel
+def update_axis_fast(problem, state, work, c, d, rng):
+    """`update_axis` for one component alone with the fast kernel: the same draws, without the machinery of a block."""
+    if not problem.active[c, d]:
+        return
+    start = problem.starts[d]
+    m = problem.starts[d + 1] - start
+    axis = view_axis(problem, d)
+    precisions = np.empty(m)
+    targets = np.empty(m)
+    table = np.empty((axis.gaps.size, COLUMNS))
+    kept = np.empty((m, MOMENTS))
+    prefix = work.prefixes[0]
+    cells = problem.cells[d]
+    gather_alone(
+        state.weights[c], prefix, work.suffixes[0, d + 1], work.remainder, cells, state.noise_precision[0], precisions, targets
+    )
+    state.lengthscales[c, d] = matern32.draw_lengthscale(
+        state.lengthscales[c, d], problem.log_mean, problem.log_var, axis.gaps, axis.steps, precisions, targets, table, kept, rng
+    )
+    factor = state.factors[c]
+    matern32.draw_factor(axis.steps, table, kept, factor, start, rng)
+    multiply(prefix, factor, start, cells, prefix)
 
 
 @kernel
@@ -260,6 +361,15 @@ def update_axis(problem, state, work, first, last, d, rng):
 
     Paper: appendix, "Sampling kernel hyperparameters" and "Sampling latent functions". Differs: D1, D2, D3.
     """
+    if problem.operations.fast:
+        update_axis_fast(problem, state, work, first, d, rng)
+    else:
+        update_axis_block(problem, state, work, first, last, d, rng)
+
+
+@kernel
+def update_axis_block(problem, state, work, first, last, d, rng):
+    """`update_axis` for any kernel and any number of components at once."""
     members = np.empty(last - first, np.int64)
     q = 0
     for c in range(first, last):
@@ -268,48 +378,40 @@ def update_axis(problem, state, work, first, last, d, rng):
             q += 1
     if q == 0:
         return
-    n = problem.values.size
     start = problem.starts[d]
     m = problem.starts[d + 1] - start
-    coords = problem.coords[start : start + m]
     cells = problem.cells[d]
     explained = work.remainder
     if q < last - first:  # components of the block without this axis keep their share
         explained = work.remainder.copy()
+        share = np.empty(explained.size)
         for c in range(first, last):
             if not problem.active[c, d]:
-                for i in range(n):
-                    explained[i] -= state.weights[c] * work.prefixes[c - first, i] * work.suffixes[c - first, d + 1, i]
+                scaled_product(state.weights[c], work.prefixes[c - first], work.suffixes[c - first, d + 1], share)
+                add_multiple(explained, -1.0, share)
     for k in range(q):
         b = members[k] - first
-        weight = state.weights[members[k]]
-        for i in range(n):
-            work.sensitivities[k, i] = weight * work.prefixes[b, i] * work.suffixes[b, d + 1, i]
+        scaled_product(state.weights[members[k]], work.prefixes[b], work.suffixes[b, d + 1], work.sensitivities[k])
 
     information = np.zeros((m, q))
     matrices = np.zeros((m, q, q))
-    directions = np.empty((m, q, q))
-    precisions = np.empty((m, q))
-    targets = np.empty((m, q))
+    axis = view_axis(problem, d)
+    seen = make_seen(axis, q)
     gather_evidence(cells, work.sensitivities, explained, state.noise_precision[0], information, matrices)
-    to_pseudo_observations(information, matrices, directions, precisions, targets)
+    to_pseudo_observations(information, matrices, seen.directions, seen.precisions, seen.targets)
 
     lengthscale = state.lengthscales[members[0], d]
     if problem.learned[d]:
-        lengthscale = draw_lengthscale(problem, d, lengthscale, coords, directions, precisions, targets, rng)
+        lengthscale = draw_lengthscale(problem, axis, seen, lengthscale, rng)
     drawn = np.empty((q, m, state.factors.shape[2]))
-    given = problem.given[problem.given_index[d]]
-    problem.operations.draw_factors(
-        problem.kinds[d], problem.periods[d], given, lengthscale, coords, directions, precisions, targets, drawn, rng
-    )
+    draw_factors(problem.operations, axis, lengthscale, seen, drawn, rng)
     for k in range(q):
         c = members[k]
         state.lengthscales[c, d] = lengthscale
         for j in range(m):
             for a in range(state.factors.shape[2]):
                 state.factors[c, start + j, a] = drawn[k, j, a]
-        for i in range(n):
-            work.prefixes[c - first, i] *= drawn[k, cells[i], 0]
+        multiply(work.prefixes[c - first], drawn[k], 0, cells, work.prefixes[c - first])
 
 
 @kernel
@@ -317,9 +419,7 @@ def update_noise(problem, state, rng):
     """Draw the noise precision given everything else. Paper: appendix, "Sampling model noise precision"."""
     if problem.noise_known:
         return
-    squares = 0.0
-    for i in range(problem.values.size):
-        squares += state.residual[i] * state.residual[i]
+    squares = inner(state.residual, state.residual)
     shape = problem.noise_shape + 0.5 * problem.values.size
     state.noise_precision[0] = rng.standard_gamma(shape) / (problem.noise_rate + 0.5 * squares)
 
@@ -327,36 +427,27 @@ def update_noise(problem, state, rng):
 @kernel
 def update_weights(problem, state, rng):
     """Draw all weights given everything else and refresh the residual. Paper: appendix, "Sampling weight vector"."""
-    n_components, n = state.products.shape
+    n_components = state.weights.size
     noise_precision = state.noise_precision[0]
     precision = np.zeros((n_components, n_components))
     mean = np.zeros(n_components)
     for c in range(n_components):
         for h in range(c + 1):
-            total = 0.0
-            for i in range(n):
-                total += state.products[c, i] * state.products[h, i]
-            precision[c, h] = noise_precision * total
+            precision[c, h] = noise_precision * inner(state.products[c], state.products[h])
         precision[c, c] += 1.0 / problem.weight_var
-        total = 0.0
-        for i in range(n):
-            total += state.products[c, i] * problem.values[i]
-        mean[c] = noise_precision * total
+        mean[c] = noise_precision * inner(state.products[c], problem.values)
     factor_cholesky(precision, n_components)
     solve_lower(precision, n_components, mean)
     for c in range(n_components):
         mean[c] += rng.standard_normal()
     solve_upper(precision, n_components, mean)
-    for i in range(n):
-        state.residual[i] = problem.values[i]
+    copy_into(problem.values, state.residual)
     for c in range(n_components):
         state.weights[c] = mean[c]
-        for i in range(n):
-            state.residual[i] -= mean[c] * state.products[c, i]
+        add_multiple(state.residual, -mean[c], state.products[c])
 
 
-@kernel
-def steps_per_sweep(problem):
+def steps_per_sweep(problem: Problem) -> int:
     """A sweep is one step for each block and axis, and one for noise and weights together."""
     n_components, n_dims = problem.active.shape
     return (1 if problem.shared else n_components) * n_dims + 1
@@ -366,33 +457,43 @@ def steps_per_sweep(problem):
 def take_step(problem, state, work, position, rng):
     """Do the step at this position of a sweep; writes state and work."""
     n_components, n_dims = problem.active.shape
-    if position == steps_per_sweep(problem) - 1:
+    size = n_components if problem.shared else 1
+    first = size * (position // n_dims)
+    if first >= n_components:
         update_noise(problem, state, rng)
         update_weights(problem, state, rng)
         return
-    first = 0 if problem.shared else position // n_dims
-    last = n_components if problem.shared else first + 1
     d = position % n_dims
     if d == 0:
-        enter_block(problem, state, work, first, last)
-    update_axis(problem, state, work, first, last, d, rng)
+        enter_block(problem, state, work, first, first + size)
+    update_axis(problem, state, work, first, first + size, d, rng)
     if d == n_dims - 1:
-        leave_block(problem, state, work, first, last)
+        leave_block(state, work, first, first + size)
 
 
 @kernel
-def run(problem, state, work, draws, n_burn_in, step, n_steps, rng):
-    """Take n_steps steps from step number `step` of a run; write each finished sweep after burn-in into draws."""
-    per_sweep = steps_per_sweep(problem)
+def run(problem, state, work, draws, n_burn_in, per_sweep, step, n_steps, rng):
+    """Take n_steps steps from step number `step` of a run; write each finished sweep after burn-in into draws.
+
+    Step 0 first brings the state's products and residual up to date.
+    """
+    if step == 0:
+        refresh(problem, state)
     for now in range(step, step + n_steps):
         take_step(problem, state, work, now % per_sweep, rng)
         k = now // per_sweep - n_burn_in
         if k >= 0 and now % per_sweep == per_sweep - 1:
-            draws.noise_precision[k] = state.noise_precision[0]
-            for c in range(state.weights.size):
-                draws.weights[k, c] = state.weights[c]
-                for d in range(problem.active.shape[1]):
-                    draws.lengthscales[k, c, d] = state.lengthscales[c, d]
-                for j in range(state.factors.shape[1]):
-                    for a in range(state.factors.shape[2]):
-                        draws.factors[k, c, j, a] = state.factors[c, j, a]
+            record(state, draws, k)
+
+
+@kernel
+def record(state, draws, k):
+    """Write the state into place k of draws."""
+    draws.noise_precision[k] = state.noise_precision[0]
+    for c in range(state.weights.size):
+        draws.weights[k, c] = state.weights[c]
+        for d in range(state.lengthscales.shape[1]):
+            draws.lengthscales[k, c, d] = state.lengthscales[c, d]
+        for j in range(state.factors.shape[1]):
+            for a in range(state.factors.shape[2]):
+                draws.factors[k, c, j, a] = state.factors[c, j, a]

@@ -1,7 +1,10 @@
 """Matérn 3/2, one factor at a time: `statespace` written out for its two-entry state (g, g′/rate).
 
-The default kernel spends its time here. Same recursions, same L·D·Lᵀ form, no arrays: several times faster than
-the general code, which the tests hold it to.
+The default kernel spends its time here, so it is written for speed: same recursions and same L·D·Lᵀ form, but in plain numbers
+instead of small arrays; transitions are computed once for each different gap between points (a regular axis has few), and
+the draw goes on from where the evidence at its length-scale left off. The tests hold it to the general code.
+
+A *table* has a row per gap: decay·(1 + step), decay·step, decay·(1 − step), and D₀, L₁₀, D₁ of the process noise.
 """
 
 import math
@@ -9,8 +12,19 @@ import math
 import numpy as np
 
 from bktf._jit import kernel
+from bktf.slice_sampling import (
+    LOG_LENGTHSCALE_HIGH,
+    LOG_LENGTHSCALE_LOW,
+    MAX_SHRINKS,
+    SLICE_WIDTH,
+    bracket,
+    log_uniform,
+    shrink,
+)
 
 SERIES_BELOW = 0.5
+ONE_THIRD = 1.0 / 3.0
+C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12 = (6.0 / math.factorial(k + 3) for k in range(1, 13))
 
 
 @kernel
@@ -20,31 +34,43 @@ def step_noise(step, decay):
     e0 = decay * decay
     e1 = x * e0
     q01 = 0.5 * x * e1
-    if x < SERIES_BELOW:  # e₀·x³·Σ_k xᵏ/(k+3)!, by Horner's rule; the next term is below 1e-16 of the sum
-        total = 1.0 + x * (1.0 / 16.0)
-        total = 1.0 + total * x * (1.0 / 15.0)
-        total = 1.0 + total * x * (1.0 / 14.0)
-        total = 1.0 + total * x * (1.0 / 13.0)
-        total = 1.0 + total * x * (1.0 / 12.0)
-        total = 1.0 + total * x * (1.0 / 11.0)
-        total = 1.0 + total * x * (1.0 / 10.0)
-        total = 1.0 + total * x * (1.0 / 9.0)
-        total = 1.0 + total * x * (1.0 / 8.0)
-        total = 1.0 + total * x * (1.0 / 7.0)
-        total = 1.0 + total * x * (1.0 / 6.0)
-        total = 1.0 + total * x * (1.0 / 5.0)
-        total = 1.0 + total * x * (1.0 / 4.0)
-        q00 = q01 * x * (1.0 / 3.0) * total
+    if x < SERIES_BELOW:  # e₀·x³·Σ_k xᵏ/(k+3)! to below 1e-16 of the sum, even and odd powers apart
+        y = x * x
+        even = C2 + y * (C4 + y * (C6 + y * (C8 + y * (C10 + y * C12))))
+        odd = C1 + y * (C3 + y * (C5 + y * (C7 + y * (C9 + y * C11))))
+        q00 = q01 * x * ONE_THIRD * (1.0 + x * odd + y * even)
     else:
         q00 = 1.0 - e0 - e1 - q01
     lower = q01 / q00
     return q00, lower, q00 + 2.0 * e1 - lower * q01
 
 
+COLUMNS = 6  # of a table
+MOMENTS = 5  # kept for each point: m0, m1, d0, low, d1
+
+
 @kernel
-def log_evidence(lengthscale, coords, precisions, targets):
-    """Log evidence of one observation per point (precision 0: none) with the factor integrated out."""
+def fill_table(lengthscale, gaps, table):
+    """Write the transitions over each gap into table (G, 6)."""
     rate = math.sqrt(3.0) / lengthscale
+    for i in range(gaps.size):
+        step = rate * gaps[i]
+        decay = math.exp(-step)
+        table[i, 0] = decay * (1.0 + step)
+        table[i, 1] = decay * step
+        table[i, 2] = decay * (1.0 - step)
+        table[i, 3], table[i, 4], table[i, 5] = step_noise(step, decay)
+
+
+@kernel
+def log_evidence(lengthscale, gaps, steps, precisions, targets, needed, table, kept):
+    """Log evidence of one observation per point (precision 0: none) with the factor integrated out.
+
+    steps[j] is the place in gaps of the gap before point j > 0. Writes the transitions into table and the filtered
+    moments into kept, (m, 5), where `draw_factor` finds them. Every observation lowers the sum, so it stops and returns −∞
+    as soon as it is below `needed`.
+    """
+    fill_table(lengthscale, gaps, table)
     m0 = 0.0
     m1 = 0.0
     d0 = 1.0
@@ -53,71 +79,106 @@ def log_evidence(lengthscale, coords, precisions, targets):
     growths = 1.0  # product of the growth factors, so that one logarithm serves many points
     log_growths = 0.0
     squares = 0.0
-    for j in range(coords.size):
+    most = -2.0 * needed
+    for j in range(precisions.size):
         if j > 0:
-            step = rate * (coords[j] - coords[j - 1])
-            decay = math.exp(-step)
-            q0, q_low, q1 = step_noise(step, decay)
-            a = decay * (1.0 + step)
-            b = decay * step
-            c = decay * (1.0 - step)
+            gap = steps[j]
+            a = table[gap, 0]
+            b = table[gap, 1]
+            c = table[gap, 2]
+            q0 = table[gap, 3]
+            q_low = table[gap, 4]
             u0 = a + b * low  # rows of A·L: (u0, b) and (u1, c)
             u1 = c * low - b
             m0, m1 = a * m0 + b * m1, c * m1 - b * m0
-            variance = d0 * u0 * u0 + d1 * b * b + q0
-            low = (d0 * u0 * u1 + d1 * b * c + q0 * q_low) / variance
+            w0 = d0 * u0
+            w1 = d1 * b
+            variance = w0 * u0 + (w1 * b + q0)
+            low = (w0 * u1 + (w1 * c + q0 * q_low)) / variance
             r0 = u1 - low * u0
             r1 = c - low * b
             r2 = q_low - low
-            d1 = d0 * r0 * r0 + d1 * r1 * r1 + q0 * r2 * r2 + q1
+            d1 = (d0 * r0 * r0 + d1 * r1 * r1) + (q0 * r2 * r2 + table[gap, 5])
             d0 = variance
         precision = precisions[j]
         if precision > 0.0:
             growth = 1.0 + precision * d0
+            shrinkage = 1.0 / growth
             surprise = targets[j] - m0
-            weighted = precision * surprise / growth
+            weighted = precision * surprise * shrinkage
             squares += weighted * surprise
+            if squares > most:
+                return -np.inf
             gain = d0 * weighted
             m0 += gain
             m1 += low * gain
-            d0 /= growth
+            d0 *= shrinkage
             growths *= growth
             if growths > 1e150:
                 log_growths += math.log(growths)
                 growths = 1.0
+        kept[j, 0] = m0
+        kept[j, 1] = m1
+        kept[j, 2] = d0
+        kept[j, 3] = low
+        kept[j, 4] = d1
     return -0.5 * (log_growths + math.log(growths) + squares)
 
 
 @kernel
-def condition_on_next(step, decay, q0, q_low, q1, m0, m1, d0, low, d1, next0, next1):
-    """Moments (m0, m1, d0, low, d1) of a state given the state that follows it after `step`, whose noise is (q0, q_low, q1)."""
-    a = decay * (1.0 + step)
-    b = decay * step
-    c = decay * (1.0 - step)
+def draw_lengthscale(current, log_mean, log_var, gaps, steps, precisions, targets, table, kept, rng):
+    """The slice update of `gibbs.draw_lengthscale` for this kernel; leaves in table and kept what `draw_factor` goes on from."""
+    x = math.log(current)
+    off = x - log_mean
+    level = log_evidence(current, gaps, steps, precisions, targets, -np.inf, table, kept)
+    level += log_uniform(rng) - 0.5 * off * off / log_var
+    left, right = bracket(x, SLICE_WIDTH, LOG_LENGTHSCALE_LOW, LOG_LENGTHSCALE_HIGH, rng)
+    for _ in range(MAX_SHRINKS):
+        proposal = left + (right - left) * rng.random()
+        lengthscale = math.exp(proposal)
+        off = proposal - log_mean
+        needed = level + 0.5 * off * off / log_var
+        if log_evidence(lengthscale, gaps, steps, precisions, targets, needed, table, kept) > needed:
+            return lengthscale
+        left, right = shrink(left, right, x, proposal)
+    log_evidence(current, gaps, steps, precisions, targets, -np.inf, table, kept)
+    return current
+
+
+@kernel
+def condition_on_next(table, gap, m0, m1, d0, low, d1, next0, next1):
+    """Moments (m0, m1, d0, low, d1) of a state given the state that follows it after this gap."""
+    a = table[gap, 0]
+    b = table[gap, 1]
+    c = table[gap, 2]
+    q0 = table[gap, 3]
+    q_low = table[gap, 4]
+    q1 = table[gap, 5]
     # Rows over the independent sources (d0, d1, q0, q1): next0 = (u0, b, 1, 0), next1 = (u1, c, q_low, 1),
     # this0 = (1, 0, 0, 0), this1 = (low, 1, 0, 0); orthogonalised in that order.
     u0 = a + b * low
     u1 = c * low - b
-    v0 = d0 * u0 * u0 + d1 * b * b + q0
-    pull = (d0 * u0 * u1 + d1 * b * c + q0 * q_low) / v0
+    v0 = d0 * u0 * u0 + (d1 * b * b + q0)
+    inverse0 = 1.0 / v0
+    pull = (d0 * u0 * u1 + (d1 * b * c + q0 * q_low)) * inverse0
     r0 = u1 - pull * u0
     r1 = c - pull * b
     r2 = q_low - pull
-    v1 = d0 * r0 * r0 + d1 * r1 * r1 + q0 * r2 * r2 + q1
-    g00 = d0 * u0 / v0
+    inverse1 = 1.0 / ((d0 * r0 * r0 + d1 * r1 * r1) + (q0 * r2 * r2 + q1))
+    g00 = d0 * u0 * inverse0
     s0 = 1.0 - g00 * u0
     s1 = -g00 * b
     s2 = -g00
-    g01 = (d0 * s0 * r0 + d1 * s1 * r1 + q0 * s2 * r2) / v1
+    g01 = (d0 * s0 * r0 + d1 * s1 * r1 + q0 * s2 * r2) * inverse1
     s0 -= g01 * r0
     s1 -= g01 * r1
     s2 -= g01 * r2
     s3 = -g01
-    g10 = (d0 * low * u0 + d1 * b) / v0
+    g10 = (d0 * low * u0 + d1 * b) * inverse0
     t0 = low - g10 * u0
     t1 = 1.0 - g10 * b
     t2 = -g10
-    g11 = (d0 * t0 * r0 + d1 * t1 * r1 + q0 * t2 * r2) / v1
+    g11 = (d0 * t0 * r0 + d1 * t1 * r1 + q0 * t2 * r2) * inverse1
     t0 -= g11 * r0
     t1 -= g11 * r1
     t2 -= g11 * r2
@@ -135,51 +196,11 @@ def condition_on_next(step, decay, q0, q_low, q1, m0, m1, d0, low, d1, next0, ne
 
 
 @kernel
-def draw_factor(lengthscale, coords, precisions, targets, out, rng):
-    """Write a posterior draw of the states (m, ≥ 2) into out: filter forward, draw backward."""
-    rate = math.sqrt(3.0) / lengthscale
-    m = coords.size
-    kept = np.empty((m, 10))  # filtered moments, and the step that led here
-    m0 = 0.0
-    m1 = 0.0
-    d0 = 1.0
-    d1 = 1.0
-    low = 0.0
-    for j in range(m):
-        if j > 0:
-            step = rate * (coords[j] - coords[j - 1])
-            decay = math.exp(-step)
-            q0, q_low, q1 = step_noise(step, decay)
-            a = decay * (1.0 + step)
-            b = decay * step
-            c = decay * (1.0 - step)
-            u0 = a + b * low
-            u1 = c * low - b
-            m0, m1 = a * m0 + b * m1, c * m1 - b * m0
-            variance = d0 * u0 * u0 + d1 * b * b + q0
-            low = (d0 * u0 * u1 + d1 * b * c + q0 * q_low) / variance
-            r0 = u1 - low * u0
-            r1 = c - low * b
-            r2 = q_low - low
-            d1 = d0 * r0 * r0 + d1 * r1 * r1 + q0 * r2 * r2 + q1
-            d0 = variance
-            kept[j, 5] = step
-            kept[j, 6] = decay
-            kept[j, 7] = q0
-            kept[j, 8] = q_low
-            kept[j, 9] = q1
-        precision = precisions[j]
-        if precision > 0.0:
-            growth = 1.0 + precision * d0
-            gain = precision * d0 / growth * (targets[j] - m0)
-            m0 += gain
-            m1 += low * gain
-            d0 /= growth
-        kept[j, 0] = m0
-        kept[j, 1] = m1
-        kept[j, 2] = d0
-        kept[j, 3] = low
-        kept[j, 4] = d1
+def draw_factor(steps, table, kept, out, start, rng):
+    """Write a posterior draw of the states into out[start:], (m, ≥ 2), backward from what `log_evidence` left in table and kept."""
+    m = kept.shape[0]
+    next0 = 0.0
+    next1 = 0.0
     for j in range(m - 1, -1, -1):
         m0 = kept[j, 0]
         m1 = kept[j, 1]
@@ -187,85 +208,64 @@ def draw_factor(lengthscale, coords, precisions, targets, out, rng):
         low = kept[j, 3]
         d1 = kept[j, 4]
         if j < m - 1:
-            after = kept[j + 1]
-            m0, m1, d0, low, d1 = condition_on_next(
-                after[5], after[6], after[7], after[8], after[9], m0, m1, d0, low, d1, out[j + 1, 0], out[j + 1, 1]
-            )
+            m0, m1, d0, low, d1 = condition_on_next(table, steps[j + 1], m0, m1, d0, low, d1, next0, next1)
         deviation = math.sqrt(d0) * rng.standard_normal()
-        out[j, 0] = m0 + deviation
-        out[j, 1] = m1 + low * deviation + math.sqrt(d1) * rng.standard_normal()
+        next0 = m0 + deviation
+        next1 = m1 + low * deviation + math.sqrt(d1) * rng.standard_normal()
+        out[start + j, 0] = next0
+        out[start + j, 1] = next1
 
 
 @kernel
-def moments_of(rate, left_gap, left0, left1, right_gap, right0, right1):
+def moments_of(table, left_gap, left0, left1, right_gap, right0, right1):
     """Moments (m0, m1, d0, low, d1) of the state between two known states; a negative gap means no neighbour there."""
     m0 = 0.0
     m1 = 0.0
     d0 = 1.0
     low = 0.0
     d1 = 1.0
-    if left_gap >= 0.0:
-        step = rate * left_gap
-        decay = math.exp(-step)
-        d0, low, d1 = step_noise(step, decay)
-        m0 = decay * ((1.0 + step) * left0 + step * left1)
-        m1 = decay * ((1.0 - step) * left1 - step * left0)
-    if right_gap >= 0.0:
-        step = rate * right_gap
-        decay = math.exp(-step)
-        q0, q_low, q1 = step_noise(step, decay)
-        return condition_on_next(step, decay, q0, q_low, q1, m0, m1, d0, low, d1, right0, right1)
+    if left_gap >= 0:
+        m0 = table[left_gap, 0] * left0 + table[left_gap, 1] * left1
+        m1 = table[left_gap, 2] * left1 - table[left_gap, 1] * left0
+        d0 = table[left_gap, 3]
+        low = table[left_gap, 4]
+        d1 = table[left_gap, 5]
+    if right_gap >= 0:
+        return condition_on_next(table, right_gap, m0, m1, d0, low, d1, right0, right1)
     return m0, m1, d0, low, d1
 
 
 @kernel
-def draw_between(lengthscale, coords, states, new_coords, out, rng):
-    """Write a joint draw of the states at new_coords given those at coords into out; both increase."""
-    rate = math.sqrt(3.0) / lengthscale
-    m = coords.size
-    right = 0
-    left_x = -1.0
+def draw_between(lengthscale, states, gaps, plan, out, rng):
+    """Write a joint draw of the states at new points, as `bridges.Plan` lays them out, into out."""
+    table = np.empty((gaps.size, COLUMNS))
+    fill_table(lengthscale, gaps, table)
     left0 = 0.0
     left1 = 0.0
-    has_left = False
-    for j in range(new_coords.size):
-        x = new_coords[j]
-        while right < m and coords[right] <= x:
-            left_x = coords[right]
-            left0 = states[right, 0]
-            left1 = states[right, 1]
-            has_left = True
-            right += 1
-        left_gap = x - left_x if has_left else -1.0
-        if right < m:
-            m0, m1, d0, low, d1 = moments_of(rate, left_gap, left0, left1, coords[right] - x, states[right, 0], states[right, 1])
-        else:
-            m0, m1, d0, low, d1 = moments_of(rate, left_gap, left0, left1, -1.0, 0.0, 0.0)
+    for j in range(plan.shape[0]):
+        left = plan[j, 0]
+        right = plan[j, 1]
+        if left >= 0:  # otherwise the point before this one is new itself
+            left0 = states[left, 0]
+            left1 = states[left, 1]
+        m0, m1, d0, low, d1 = moments_of(table, plan[j, 2], left0, left1, plan[j, 3], states[right, 0], states[right, 1])
         deviation = math.sqrt(d0) * rng.standard_normal()
-        left_x = x
         left0 = m0 + deviation
         left1 = m1 + low * deviation + math.sqrt(d1) * rng.standard_normal()
-        has_left = True
         out[j, 0] = left0
         out[j, 1] = left1
 
 
 @kernel
-def moments_between(lengthscale, coords, states, new_coords, out_mean, out_variance):
-    """Write mean and variance of the factor at each of new_coords, one at a time, given the states at coords."""
-    rate = math.sqrt(3.0) / lengthscale
-    m = coords.size
-    right = 0
-    for j in range(new_coords.size):
-        x = new_coords[j]
-        while right < m and coords[right] <= x:
-            right += 1
-        left = max(right - 1, 0)
-        next_one = min(right, m - 1)
-        left_gap = x - coords[left] if right > 0 else -1.0
-        right_gap = coords[next_one] - x if right < m else -1.0
+def moments_between(lengthscale, states, gaps, plan, out_mean, out_variance):
+    """Write mean and variance of the factor at each new point, one at a time, as `bridges.Plan` lays them out."""
+    table = np.empty((gaps.size, COLUMNS))
+    fill_table(lengthscale, gaps, table)
+    for j in range(plan.shape[0]):
+        left = max(plan[j, 0], 0)
+        right = plan[j, 1]
         moments = moments_of(
-            rate, left_gap, states[left, 0], states[left, 1], right_gap, states[next_one, 0], states[next_one, 1]
+            table, plan[j, 2], states[left, 0], states[left, 1], plan[j, 3], states[right, 0], states[right, 1]
         )
         out_mean[j] = moments[0]
         out_variance[j] = moments[2]

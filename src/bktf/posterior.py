@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from bktf import cp, processes
 from bktf.alignment import Aligned, align
 from bktf.axes import Axis, check_points
+from bktf.bridges import plan_between
 from bktf.chains import matrix_of, states_between
 from bktf.diagnostics import Diagnostics, diagnose
 from bktf.model import AxisKernel, Priors, Settings
@@ -263,10 +264,10 @@ class Posterior:
             variance = np.zeros_like(mean)
             if off.size:
                 between = np.empty((2, self.n_draws, self.rank, off.size))
-                kind = axis.kernel.kind
+                kind, scaled = axis.kernel.kind, axis.scale(axis.points)
                 processes.all_moments_between(
                     processes.between(kind).moments, kind, axis.period, matrix_of(axis), self.axis_lengthscales(d),
-                    axis.scale(axis.points), self.states[d], off, between[0], between[1],
+                    scaled, self.states[d], off, *plan_between(scaled, off, joint=False), between[0], between[1],
                 )  # fmt: skip
                 mean = np.concatenate((mean, between[0]), axis=2)
                 variance = np.concatenate((variance, between[1]), axis=2)

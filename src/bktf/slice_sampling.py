@@ -16,6 +16,9 @@ import math
 
 from bktf._jit import kernel
 
+SLICE_WIDTH = math.log(10.0)  # of the interval on log l
+LOG_LENGTHSCALE_LOW = math.log(1e-3)
+LOG_LENGTHSCALE_HIGH = math.log(1e3)
 MAX_SHRINKS = 100  # the bracket is then 1e-12 of its width or less: the update keeps the current value
 
 

@@ -117,14 +117,14 @@ def apply(update, problem, state, work, rng):
             gibbs.enter_block(problem, state, work, first, first + size)
             for d in range(n_dims):
                 gibbs.update_axis(problem, state, work, first, first + size, d, rng)
-            gibbs.leave_block(problem, state, work, first, first + size)
+            gibbs.leave_block(state, work, first, first + size)
     elif update == 1:
         gibbs.update_noise(problem, state, rng)
     elif update == 2:
         gibbs.update_weights(problem, state, rng)
     else:
         for _ in range(2):
-            for position in range(gibbs.steps_per_sweep(problem)):
+            for position in range(n_dims * (1 if problem.shared else n_components) + 1):
                 gibbs.take_step(problem, state, work, position, rng)
 
 

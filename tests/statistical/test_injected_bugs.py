@@ -17,12 +17,13 @@ LEVEL = 1e-4
 BUGS = {
     "noise precision counted twice in the evidence": (
         "gibbs.py",
-        [("draw_lengthscale(problem, d, lengthscale, coords, directions, precisions, targets, rng)",
-          "draw_lengthscale(problem, d, lengthscale, coords, directions, precisions * state.noise_precision[0], targets, rng)")],
+        [("axis.gaps, axis.steps, precisions, targets, table", "axis.gaps, axis.steps, precisions * state.noise_precision[0], targets, table"),
+         ("    factor = state.factors[c]\n    matern32", "    factor = state.factors[c]\n    matern32.log_evidence("
+          "state.lengthscales[c, d], axis.gaps, axis.steps, precisions, targets, -np.inf, table, kept)\n    matern32")],
         "axes", {},
     ),
     "weight left out of the sensitivities": (
-        "gibbs.py", [("weight = state.weights[members[k]]", "weight = 1.0")], "axes", {},
+        "gibbs.py", [("        state.weights[c], prefix, work.suffixes", "        1.0, prefix, work.suffixes")], "axes", {},
     ),
     "n for n/2 in the noise update": (
         "gibbs.py", [("problem.noise_shape + 0.5 * problem.values.size", "problem.noise_shape + 1.0 * problem.values.size")], "noise", {},
@@ -42,19 +43,36 @@ BUGS = {
     ),
     "residual not updated after a component": (
         "gibbs.py",
-        [("state.residual[i] = work.remainder[i]", "pass"), ("state.residual[i] -= state.weights[c] * work.prefixes[c - first, i]", "pass")],
+        [("copy_into(work.remainder, state.residual)", "pass"), ("        add_multiple(state.residual, -state.weights[c], state.products[c])", "        pass")],
         "two sweeps", {},
     ),
+    "noise precision counted twice in the evidence, shared length-scales": (
+        "gibbs.py",
+        [("draw_lengthscale(problem, axis, seen, lengthscale, rng)",
+          "draw_lengthscale(problem, axis, make_louder(seen, state.noise_precision[0]), lengthscale, rng)"),
+         ("@kernel\ndef draw_lengthscale", "@kernel\ndef make_louder(seen, factor):\n    return Seen("
+          "seen.directions, seen.precisions * factor, seen.targets, seen.table, seen.kept)\n\n\n@kernel\ndef draw_lengthscale"),
+         ("AxisView, Operations,", "AxisView, Operations, Seen,")],
+        "axes", {"shared": True},
+    ),
+    "weight left out of the sensitivities, shared length-scales": (
+        "gibbs.py", [("scaled_product(state.weights[members[k]], ", "scaled_product(1.0, ")], "axes", {"shared": True},
+    ),
     "factor drawn from the prior": (
-        "gibbs.py", [("lengthscale, coords, directions, precisions, targets, drawn", "lengthscale, coords, directions, 0 * precisions, targets, drawn")],
+        "gibbs.py",
+        [("    factor = state.factors[c]\n    matern32", "    factor = state.factors[c]\n    matern32.log_evidence("
+          "state.lengthscales[c, d], axis.gaps, axis.steps, 0.0 * precisions, targets, -np.inf, table, kept)\n    matern32")],
         "axes", {},
     ),
     "length-scale drawn from the prior": (
-        "gibbs.py", [("        lengthscale = draw_lengthscale(", "        lengthscale = draw_prior_lengthscale(problem, d, rng)\n        draw_lengthscale(")],
+        "gibbs.py",
+        [("    factor = state.factors[c]\n    matern32",
+          "    state.lengthscales[c, d] = draw_prior_lengthscale(problem, d, rng)\n    factor = state.factors[c]\n    matern32.log_evidence("
+          "state.lengthscales[c, d], axis.gaps, axis.steps, precisions, targets, -np.inf, table, kept)\n    matern32")],
         "two sweeps", {},
     ),
     "weights drawn from the prior": (
-        "gibbs.py", [("precision[c, h] = noise_precision * total", "precision[c, h] = 0.0"), ("mean[c] = noise_precision * total", "mean[c] = 0.0")],
+        "gibbs.py", [("inner(state.products[c], state.products[h])", "0.0"), ("inner(state.products[c], problem.values)", "0.0")],
         "weights", {},
     ),
     "noise drawn from the prior": (

@@ -3,15 +3,18 @@
 import numpy as np
 import oracles
 import pytest
+from prior_preservation import draw_joint, make_setup, make_work
 
 from bktf import gibbs, slice_sampling
+from bktf.fitting import new_state
+from bktf.processes import operations
 
 
 @pytest.mark.parametrize("q", [1, 2, 4])
 def test_evidence_per_coordinate_equals_plain_loops(q: int) -> None:
     rng = np.random.default_rng(0)
     n, m = 30, 6
-    cells = rng.integers(0, m, n).astype(np.int32)
+    cells = rng.integers(0, m, n).astype(np.uint32)
     sensitivities, remainder = rng.standard_normal((q, n)), rng.standard_normal(n)
     information, matrices = np.zeros((m, q)), np.zeros((m, q, q))
     gibbs.gather_evidence(cells, sensitivities, remainder, 2.5, information, matrices)
@@ -26,7 +29,7 @@ def test_pseudo_observations_carry_all_the_information(q: int, n: int) -> None:
     """Σ precision·direction·directionᵀ and Σ precision·target·direction give back what was gathered, singular or not."""
     rng = np.random.default_rng(1)
     m = 3
-    cells = (np.arange(n) % m).astype(np.int32)
+    cells = (np.arange(n) % m).astype(np.uint32)
     sensitivities, remainder = rng.standard_normal((q, n)), rng.standard_normal(n)
     information, matrices = oracles.evidence_by_coordinate(cells, sensitivities, remainder, 7.0, m)
     directions, precisions, targets = np.empty((m, q, q)), np.empty((m, q)), np.empty((m, q))
@@ -56,3 +59,35 @@ def test_slice_bracket_holds_the_point_and_respects_the_bounds() -> None:
 def test_slice_shrinkage_keeps_the_point_inside() -> None:
     assert slice_sampling.shrink(0.0, 1.0, 0.5, 0.2) == (0.2, 1.0)
     assert slice_sampling.shrink(0.0, 1.0, 0.5, 0.9) == (0.0, 0.9)
+
+
+def test_the_fast_update_draws_what_the_general_one_draws() -> None:
+    """One component alone with Matérn 3/2: same random numbers, same result, up to rounding."""
+    setup = make_setup(sizes=(6, 4), n=14, active=[(0, 1), (1,)])
+    problem = setup.problem
+    general = problem._replace(operations=operations(problem.kinds, shared=True))
+    assert problem.operations.fast
+    assert not general.operations.fast
+    start = new_state(problem)
+    draw_joint(problem, start, np.random.default_rng(3))
+    ends = []
+    for form in (problem, general):
+        state, work, rng = gibbs.State(*(a.copy() for a in start)), make_work(problem), np.random.default_rng(4)
+        for position in range(gibbs.steps_per_sweep(problem)):
+            gibbs.take_step(form, state, work, position, rng)
+        ends.append(state)
+    for fast, slow in zip(*ends, strict=True):
+        np.testing.assert_allclose(fast, slow, rtol=1e-7, atol=1e-9)
+
+
+def test_gathering_for_one_factor_equals_gathering_for_a_block() -> None:
+    rng = np.random.default_rng(5)
+    n, m = 30, 7
+    cells = rng.integers(0, m - 1, n).astype(np.uint32)  # the last coordinate is not observed
+    prefix, suffix, remainder = rng.standard_normal((3, n))
+    precisions, targets = np.empty(m), np.empty(m)
+    gibbs.gather_alone(1.5, prefix, suffix, remainder, cells, 2.5, precisions, targets)
+    information, matrices = oracles.evidence_by_coordinate(cells, (1.5 * prefix * suffix)[None], remainder, 2.5, m)
+    np.testing.assert_allclose(precisions, matrices[:, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(precisions * targets, information[:, 0], atol=1e-12)
+    assert precisions[-1] == targets[-1] == 0.0

@@ -7,9 +7,23 @@ import pytest
 from numpy.typing import NDArray
 
 from bktf import matern32, statespace
+from bktf.bridges import plan_between, steps_along
 
 Floats = NDArray[np.float64]
 LENGTHSCALES = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
+
+
+def fast_log_evidence(ls: float, coords: Floats, precisions: Floats, targets: Floats, needed: float = -np.inf) -> float:
+    gaps, steps = steps_along(coords)
+    table, kept = np.empty((gaps.size, matern32.COLUMNS)), np.empty((coords.size, matern32.MOMENTS))
+    return float(matern32.log_evidence(ls, gaps, steps, precisions, targets, needed, table, kept))
+
+
+def fast_draw_factor(ls: float, coords: Floats, precisions: Floats, targets: Floats, out: Floats, rng: np.random.Generator) -> None:
+    gaps, steps = steps_along(coords)
+    table, kept = np.empty((gaps.size, matern32.COLUMNS)), np.empty((coords.size, matern32.MOMENTS))
+    matern32.log_evidence(ls, gaps, steps, precisions, targets, -np.inf, table, kept)
+    matern32.draw_factor(steps, table, kept, out, 0, rng)
 
 
 def make_axis(m: int, regular: bool, rng: np.random.Generator) -> Floats:
@@ -80,7 +94,7 @@ def test_the_fast_matern32_evidence_equals_the_general_one(noise_precision: floa
         seen = make_seen(coords, 1, noise_precision, rng)
         for ls in [1e-3, *LENGTHSCALES, 1e3]:
             general = statespace.log_evidence(2, ls, coords, *seen)
-            fast = matern32.log_evidence(ls, coords, seen[1].ravel(), seen[2].ravel())
+            fast = fast_log_evidence(ls, coords, seen[1].ravel(), seen[2].ravel())
             assert abs(fast - general) <= 1e-9 * max(1.0, abs(general))
 
 
@@ -101,8 +115,20 @@ def test_log_evidence_equals_extended_precision_where_double_fails(order: int, n
             fast = statespace.log_evidence(order, lengthscale, coords, np.ones((m, 1, 1)), precisions[:, None], targets[:, None])
             assert abs(fast - exact) <= 1e-12 * max(1, abs(exact))
             if order == 2:
-                fast = matern32.log_evidence(lengthscale, coords, precisions, targets)
+                fast = fast_log_evidence(lengthscale, coords, precisions, targets)
                 assert abs(fast - exact) <= 1e-12 * max(1, abs(exact))
+
+
+def test_the_fast_evidence_gives_up_early_only_when_it_would_end_below_what_is_needed() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(200):
+        coords = make_axis(9, False, rng)
+        seen = make_seen(coords, 1, 50.0, rng)
+        ls = float(np.exp(rng.normal()))
+        whole = fast_log_evidence(ls, coords, seen[1].ravel(), seen[2].ravel())
+        for needed in (whole - 1e-6, whole + 1e-6, whole + 3.0):
+            got = fast_log_evidence(ls, coords, seen[1].ravel(), seen[2].ravel(), needed)
+            assert got == whole or (got == -np.inf and whole < needed)
 
 
 def assert_moments(draws: Floats, mean: Floats, covariance: Floats) -> None:
@@ -129,7 +155,7 @@ def test_factor_draws_have_the_dense_posterior_moments(order: int, q: int) -> No
         assert_moments(draws, mean, covariance)
         if order == 2 and q == 1:
             for i in range(len(draws)):
-                matern32.draw_factor(ls, coords, seen[1].ravel(), seen[2].ravel(), out[0], rng)
+                fast_draw_factor(ls, coords, seen[1].ravel(), seen[2].ravel(), out[0], rng)
                 draws[i] = out[0, :, 0]
             assert_moments(draws, mean, covariance)
 
@@ -146,7 +172,7 @@ def test_states_drawn_between_complete_a_prior_draw_of_the_whole_axis(order: int
     nothing = np.zeros((3, 1))
     functions = [lambda s, o: statespace.draw_between(order, ls, coords, s, new, o, rng)]
     if order == 2:
-        functions.append(lambda s, o: matern32.draw_between(ls, coords, s, new, o, rng))
+        functions.append(lambda s, o: matern32.draw_between(ls, s, *plan_between(coords, new, joint=True), o, rng))
     for draw_between in functions:
         known, out, draws = np.zeros((1, 3, order)), np.zeros((7, order)), np.empty((20000, 10))
         for i in range(len(draws)):
@@ -170,7 +196,7 @@ def test_moments_between_equal_the_moments_of_the_draws_between(order: int) -> N
     assert np.all(np.abs(draws.var(axis=0) / variance - 1) <= 5 * np.sqrt(2 / len(draws)))
     if order == 2:
         fast_mean, fast_variance = np.zeros(5), np.zeros(5)
-        matern32.moments_between(ls, coords, states, new, fast_mean, fast_variance)
+        matern32.moments_between(ls, states, *plan_between(coords, new, joint=False), fast_mean, fast_variance)
         np.testing.assert_allclose(fast_mean, mean, rtol=1e-12)
         np.testing.assert_allclose(fast_variance, variance, rtol=1e-12)
 

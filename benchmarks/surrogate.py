@@ -1,0 +1,133 @@
+"""How fast is `bktf.fit`? Ratios within one run, in CPU time, because machines differ and are noisy.
+
+    python -m benchmarks.surrogate
+"""
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+import bktf
+from benchmarks import dense_reference
+
+Floats = NDArray[np.float64]
+
+
+def cpu_seconds(job: Callable[[], object], repeats: int = 3) -> float:
+    """CPU time of a job: the best of a few runs."""
+    times = []
+    for _ in range(repeats):
+        began = time.process_time()
+        job()
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+def data(sizes: tuple[int, ...], n: int, seed: int = 0) -> tuple[list[Floats], NDArray[np.int64], Floats, Floats]:
+    """Random cells of a grid on [0, 1] with a smooth function on them."""
+    rng = np.random.default_rng(seed)
+    axes = [np.linspace(0, 1, m) for m in sizes]
+    cells = np.stack([rng.integers(0, m, n) for m in sizes], axis=1)
+    X = np.stack([axes[d][cells[:, d]] for d in range(len(sizes))], axis=1)
+    return axes, cells, X, np.sin(3 * X).sum(axis=1) + 0.1 * rng.standard_normal(n)
+
+
+def against_the_dense_reference(sizes: tuple[int, ...], n: int, wanted: float) -> bool:
+    """400 sweeps of ours against 400 sweeps of the reference."""
+    axes, cells, X, y = data(sizes, n)
+    z = (y - y.mean()) / y.std()
+    ours = cpu_seconds(lambda: bktf.fit(axes, X, y, seed=0), 9)
+    few = 20  # of the reference's sweeps, all alike
+    theirs = cpu_seconds(lambda: dense_reference.gibbs(axes, cells, z, 2, few, np.random.default_rng(0))) * 400 / few
+    shape = "×".join(map(str, sizes))
+    ratio = theirs / ours
+    print(f"  grid {shape}, n = {n}: {ours * 1e3:7.1f} ms against {theirs:6.2f} s: {ratio:5.0f} times faster (wanted {wanted:.0f})")
+    return ratio >= wanted
+
+
+def growth(name: str, factor: float, jobs: list[tuple[str, Callable[[], object]]]) -> bool:
+    """Whether each job costs at most 1.5·factor times the one before."""
+    fine = True
+    costs = []
+    for label, job in jobs:
+        job()
+        costs.append(cpu_seconds(job))
+        times = costs[-1] / costs[-2] if len(costs) > 1 else float("nan")
+        note = "" if len(costs) == 1 else f"  {times:5.1f} times the one before (at most {1.5 * factor:.0f})"
+        print(f"  {name} = {label}: {costs[-1] * 1e3:8.1f} ms{note}")
+        fine = fine and not times > 1.5 * factor
+    return fine
+
+
+def fit_job(sizes: tuple[int, ...], n: int) -> Callable[[], object]:
+    """A short fit on a grid of these sizes."""
+    axes, _, X, y = data(sizes, n)
+    return lambda: bktf.fit(axes, X, y, seed=0, n_sweeps=24, n_burn_in=12)
+
+
+def child_cpu(code: str, repeats: int, **environment: str) -> float:
+    """CPU seconds of a Python process that runs `code`: the median of a few."""
+    times = []
+    for _ in range(repeats):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | environment, stderr=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return statistics.median(times)
+
+
+def check(name: str, value: float, limit: float) -> bool:
+    """Print a figure beside its limit."""
+    print(f"  {name}: {value:6.2f} (at most {limit:g})")
+    return value <= limit
+
+
+SMALL_FIT = "import numpy as np, bktf; a = [np.linspace(0, 1, 12)] * 2; bktf.fit(a, [[0, 0], [1, 1], [0, 1]], [1.0, 2.0, 0.0], seed=0)"
+MEMORY = """
+import resource, numpy as np, bktf
+rng = np.random.default_rng(0)
+axes = [np.linspace(0, 1, 50)] * 6
+X = rng.integers(0, 50, (100_000, 6)) / 49
+bktf.fit(axes, X, np.sin(3 * X).sum(axis=1), seed=0)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+"""
+
+
+def main() -> int:
+    """Run everything; exit code 1 where a figure misses its limit."""
+    bktf.fit(*_warm_up(), seed=0, n_sweeps=4, n_burn_in=2)
+    fine = []
+    print("400 sweeps, rank 2, against the dense reference (CPU time)")
+    fine.append(against_the_dense_reference((12,) * 6, 40, 150))
+    fine.append(against_the_dense_reference((91, 46, 64, 10), 20, 250))
+    print("Growth (CPU time)")
+    fine.append(growth("observations", 10, [(f"{n:>7,}", fit_job((40,) * 4, n)) for n in (1_000, 10_000, 100_000)]))
+    fine.append(growth("points per axis", 10, [(f"{m:>6,}", fit_job((m,) * 4, 200)) for m in (200, 2_000, 20_000)]))
+    fine.append(growth("dimensions", 4, [(f"{d:>3}", fit_job((30,) * d, 300)) for d in (4, 16, 64)]))
+    print("100,000 observations in 6 dimensions, 400 sweeps")
+    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
+    fine.append(check("GB of memory", float(done.stdout), 2.0))
+    print("Start-up (CPU seconds of a new process)")
+    optuna = child_cpu("import optuna", 5)
+    fine.append(check("import bktf beyond import optuna", child_cpu("import optuna, bktf", 5) - optuna, 0.5))
+    fine.append(check("import and first fit, compiled code on disk", child_cpu(SMALL_FIT, 5) - child_cpu("import numpy", 5), 1.0))
+    with tempfile.TemporaryDirectory() as folder:
+        fine.append(check("very first fit, which compiles", child_cpu(SMALL_FIT, 1, NUMBA_CACHE_DIR=folder), 20.0))
+    return 0 if all(fine) else 1
+
+
+def _warm_up() -> tuple[list[Floats], Floats, Floats]:
+    axes, _, X, y = data((5, 5), 6)
+    return axes, X, y
+
+
+if __name__ == "__main__":
+    sys.exit(main())
