@@ -24,6 +24,7 @@ VOID = numba.void
 INT = numba.int64
 FLOAT = numba.float64
 VECTOR = numba.float64[::1]
+INTS = numba.int64[::1]
 GRID = numba.int64[:, ::1]
 MATRIX = numba.float64[:, ::1]
 CUBE = numba.float64[:, :, ::1]
@@ -43,11 +44,20 @@ def _say_once(message: str) -> None:
 
 def kernel(function: F) -> F:
     """Compile a function on first use, without the interpreter lock, cached on disk where that is possible."""
+    return _compile(function, **_OPTIONS)
+
+
+def part(function: F) -> F:
+    """A kernel that only kernels call: no way in from Python, which for records of many arrays is half the compile time."""
+    return _compile(function, no_cpython_wrapper=True, **_OPTIONS)
+
+
+def _compile(function: F, **options: Any) -> F:
     try:
-        return cast(F, numba.njit(cache=True, **_OPTIONS)(function))
+        return cast(F, numba.njit(cache=True, **options)(function))
     except RuntimeError:  # Numba found no folder it may write to
         _say_once(NO_CACHE)
-        return cast(F, numba.njit(**_OPTIONS)(function))
+        return cast(F, numba.njit(**options)(function))
 
 
 def operation(result: Any, *arguments: Any) -> Callable[[F], Callable[[], F]]:

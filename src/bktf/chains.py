@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bktf import gibbs, processes
 from bktf.axes import Axis
 from bktf.bridges import plan_between
+from bktf.records import Draws, Problem, State, Work
 
 Floats = NDArray[np.float64]
 
@@ -74,10 +75,10 @@ def states_between(
 
 
 def run_chain(
-    problem: gibbs.Problem,
+    problem: Problem,
     axes: tuple[Axis, ...],
     observed: tuple[NDArray[np.int64], ...],  # per axis, the points that were observed
-    state: gibbs.State,
+    state: State,
     n_sweeps: int,
     n_burn_in: int,
     chain_rng: np.random.Generator,
@@ -92,8 +93,8 @@ def run_chain(
     n_components, n_dims = problem.active.shape
     n, n_coords, n_kept = problem.values.size, problem.coords.size, n_sweeps - n_burn_in
     block = n_components if problem.shared else 1
-    work = gibbs.Work(np.empty((block, n_dims + 1, n)), np.empty((block, n)), np.empty((block, n)), np.empty(n))
-    draws = gibbs.Draws(
+    work = Work(np.empty((block, n_dims + 1, n)), np.empty((block, n)), np.empty((block, n)), np.empty(n))
+    draws = Draws(
         np.empty((n_kept, n_components, n_dims)),
         np.empty((n_kept, n_components, n_coords, state.factors.shape[2])),
         np.empty((n_kept, n_components)),

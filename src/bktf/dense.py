@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from bktf._jit import kernel
+from bktf._jit import kernel, part
+from bktf.slice_sampling import MAX_SHRINKS, open_slice, propose, shrink
 
 SQUARED_EXPONENTIAL = 4
 PERIODIC = 5
@@ -19,7 +20,7 @@ GIVEN = 6
 PIVOT_FLOOR = 4 * 2.220446049250313e-16  # residual variances below this share of the largest are rounding
 
 
-@kernel
+@part
 def covariance(kind, period, given, lengthscale, coords, out):
     """Write the covariance of the factor between coords into out; a given matrix is looked up by whole coordinates."""
     m = coords.size
@@ -81,7 +82,7 @@ def pivoted_root(K, n_first, G, pivots):
     return rank_first, rank
 
 
-@kernel
+@part
 def factor_cholesky(H, n):
     """Overwrite the lower triangle of H[:n, :n] with its Cholesky factor; return the log determinant."""
     log_det = 0.0
@@ -96,7 +97,7 @@ def factor_cholesky(H, n):
     return log_det
 
 
-@kernel
+@part
 def solve_lower(C, n, vector):
     """Overwrite vector[:n] with C⁻¹·vector for a lower triangular C."""
     for i in range(n):
@@ -105,7 +106,7 @@ def solve_lower(C, n, vector):
         vector[i] /= C[i, i]
 
 
-@kernel
+@part
 def solve_upper(C, n, vector):
     """Overwrite vector[:n] with C⁻ᵀ·vector for a lower triangular C."""
     for i in range(n - 1, -1, -1):
@@ -114,7 +115,7 @@ def solve_upper(C, n, vector):
         vector[i] /= C[i, i]
 
 
-@kernel
+@part
 def coefficient_posterior(G, rank, directions, precisions, targets, H, mode):
     """Write the Cholesky factor of z's posterior precision into H and z's posterior mean; return the log evidence.
 
@@ -157,7 +158,7 @@ def coefficient_posterior(G, rank, directions, precisions, targets, H, mode):
     return -0.5 * (log_det + squares)
 
 
-@kernel
+@part
 def root_on_axis(kind, period, given, lengthscale, coords, n_first):
     """G, its pivots and ranks for the covariance on coords; see `pivoted_root`."""
     m = coords.size
@@ -175,6 +176,20 @@ def log_evidence(kind, period, given, lengthscale, coords, directions, precision
     G, _, _, rank = root_on_axis(kind, period, given, lengthscale, coords, coords.size)
     n = precisions.shape[1] * rank
     return coefficient_posterior(G, rank, directions, precisions, targets, np.empty((n, n)), np.empty(n))
+
+
+@part
+def draw_lengthscale(kind, period, given, current, log_mean, log_var, coords, directions, precisions, targets, rng):
+    """A slice update of the length-scale that the factors share, with the factors integrated out."""
+    evidence = log_evidence(kind, period, given, current, coords, directions, precisions, targets)
+    x, level, left, right = open_slice(current, evidence, log_mean, log_var, rng)
+    for _ in range(MAX_SHRINKS):
+        proposal, needed = propose(left, right, level, log_mean, log_var, rng)
+        lengthscale = math.exp(proposal)
+        if log_evidence(kind, period, given, lengthscale, coords, directions, precisions, targets) > needed:
+            return lengthscale
+        left, right = shrink(left, right, x, proposal)
+    return current
 
 
 @kernel
@@ -198,7 +213,7 @@ def draw_factors(kind, period, given, lengthscale, coords, directions, precision
             out[c, j, 0] = value
 
 
-@kernel
+@part
 def known_coefficients(G, pivots, rank, states):
     """The coefficients z with G·z = states[:, 0] on the rows that `pivots` names."""
     z = np.empty(G.shape[1])

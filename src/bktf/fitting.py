@@ -17,6 +17,7 @@ from bktf.chains import ChainResult, run_chain, states_between
 from bktf.model import Kernel, Priors, Settings, resolve_active, resolve_kernels
 from bktf.observations import Standardisation, check_values
 from bktf.posterior import Posterior
+from bktf.records import Problem, State
 
 Floats = NDArray[np.float64]
 
@@ -128,7 +129,7 @@ def make_problem(
     priors: Priors,
     settings: Settings,
     noise_precision: float | None,
-) -> tuple[gibbs.Problem, tuple[NDArray[np.int64], ...]]:
+) -> tuple[Problem, tuple[NDArray[np.int64], ...]]:
     """The sampler's view of the data, and the indices of the observed points of each axis."""
     observed, cells, coords = [], [], []
     for d, axis in enumerate(grid):
@@ -144,7 +145,7 @@ def make_problem(
     is_given = np.array([axis.kernel.covariance is not None for axis in grid])
     kinds = np.array([axis.kernel.kind for axis in grid], dtype=np.int64)
     steps = [steps_along(c) for c in coords]
-    problem = gibbs.Problem(
+    problem = Problem(
         values=np.ascontiguousarray(values),
         cells=np.array(cells, dtype=np.uint32),
         coords=np.concatenate(coords),
@@ -175,12 +176,12 @@ def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
-def new_state(problem: gibbs.Problem) -> gibbs.State:
+def new_state(problem: Problem) -> State:
     """An empty state of the right sizes."""
     n_components, n_dims = problem.active.shape
     size = max(processes.state_size(int(kind)) for kind in problem.kinds)
     n = problem.values.size
-    return gibbs.State(
+    return State(
         lengthscales=np.zeros((n_components, n_dims)),
         factors=np.zeros((n_components, problem.coords.size, size)),
         weights=np.zeros(n_components),
@@ -220,11 +221,11 @@ def _check_warm_start(warm: Posterior, grid: tuple[Axis, ...], active: NDArray[n
 def _resume(
     warm: Posterior,
     number: int,
-    problem: gibbs.Problem,
+    problem: Problem,
     grid: tuple[Axis, ...],
     observed: tuple[NDArray[np.int64], ...],
     standardisation: Standardisation,
-    state: gibbs.State,
+    state: State,
     stop: threading.Event,
     rng: np.random.Generator,
 ) -> None:

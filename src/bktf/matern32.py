@@ -11,16 +11,8 @@ import math
 
 import numpy as np
 
-from bktf._jit import kernel
-from bktf.slice_sampling import (
-    LOG_LENGTHSCALE_HIGH,
-    LOG_LENGTHSCALE_LOW,
-    MAX_SHRINKS,
-    SLICE_WIDTH,
-    bracket,
-    log_uniform,
-    shrink,
-)
+from bktf._jit import kernel, part
+from bktf.slice_sampling import MAX_SHRINKS, open_slice, propose, shrink
 
 SERIES_BELOW = 0.5
 ONE_THIRD = 1.0 / 3.0
@@ -49,7 +41,7 @@ COLUMNS = 6  # of a table
 MOMENTS = 5  # kept for each point: m0, m1, d0, low, d1
 
 
-@kernel
+@part
 def fill_table(lengthscale, gaps, table):
     """Write the transitions over each gap into table (G, 6)."""
     rate = math.sqrt(3.0) / lengthscale
@@ -125,19 +117,14 @@ def log_evidence(lengthscale, gaps, steps, precisions, targets, needed, table, k
     return -0.5 * (log_growths + math.log(growths) + squares)
 
 
-@kernel
+@part
 def draw_lengthscale(current, log_mean, log_var, gaps, steps, precisions, targets, table, kept, rng):
-    """The slice update of `gibbs.draw_lengthscale` for this kernel; leaves in table and kept what `draw_factor` goes on from."""
-    x = math.log(current)
-    off = x - log_mean
-    level = log_evidence(current, gaps, steps, precisions, targets, -np.inf, table, kept)
-    level += log_uniform(rng) - 0.5 * off * off / log_var
-    left, right = bracket(x, SLICE_WIDTH, LOG_LENGTHSCALE_LOW, LOG_LENGTHSCALE_HIGH, rng)
+    """A slice update of the length-scale; leaves in table and kept what `draw_factor` goes on from."""
+    evidence = log_evidence(current, gaps, steps, precisions, targets, -np.inf, table, kept)
+    x, level, left, right = open_slice(current, evidence, log_mean, log_var, rng)
     for _ in range(MAX_SHRINKS):
-        proposal = left + (right - left) * rng.random()
+        proposal, needed = propose(left, right, level, log_mean, log_var, rng)
         lengthscale = math.exp(proposal)
-        off = proposal - log_mean
-        needed = level + 0.5 * off * off / log_var
         if log_evidence(lengthscale, gaps, steps, precisions, targets, needed, table, kept) > needed:
             return lengthscale
         left, right = shrink(left, right, x, proposal)
@@ -145,7 +132,7 @@ def draw_lengthscale(current, log_mean, log_var, gaps, steps, precisions, target
     return current
 
 
-@kernel
+@part
 def condition_on_next(table, gap, m0, m1, d0, low, d1, next0, next1):
     """Moments (m0, m1, d0, low, d1) of a state given the state that follows it after this gap."""
     a = table[gap, 0]
@@ -196,8 +183,8 @@ def condition_on_next(table, gap, m0, m1, d0, low, d1, next0, next1):
 
 
 @kernel
-def draw_factor(steps, table, kept, out, start, rng):
-    """Write a posterior draw of the states into out[start:], (m, ≥ 2), backward from what `log_evidence` left in table and kept."""
+def draw_factor(steps, table, kept, out, rng):
+    """Write a posterior draw of the states (m, ≥ 2) into out, backward from what `log_evidence` left in table and kept."""
     m = kept.shape[0]
     next0 = 0.0
     next1 = 0.0
@@ -212,11 +199,11 @@ def draw_factor(steps, table, kept, out, start, rng):
         deviation = math.sqrt(d0) * rng.standard_normal()
         next0 = m0 + deviation
         next1 = m1 + low * deviation + math.sqrt(d1) * rng.standard_normal()
-        out[start + j, 0] = next0
-        out[start + j, 1] = next1
+        out[j, 0] = next0
+        out[j, 1] = next1
 
 
-@kernel
+@part
 def moments_of(table, left_gap, left0, left1, right_gap, right0, right1):
     """Moments (m0, m1, d0, low, d1) of the state between two known states; a negative gap means no neighbour there."""
     m0 = 0.0

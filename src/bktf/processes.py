@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf import dense, matern32, statespace
-from bktf._jit import CUBE, FLOAT, GRID, INT, MATRIX, RNG, VECTOR, VOID, kernel, operation
+from bktf._jit import CUBE, FLOAT, GRID, INT, INTS, MATRIX, RNG, VECTOR, VOID, kernel, operation, part
 
 Floats = NDArray[np.float64]
 
@@ -18,7 +18,12 @@ MATERN32 = 2
 MATERN52 = 3
 
 _AXIS = (INT, FLOAT, MATRIX, FLOAT, VECTOR)  # kind, period, given, lengthscale, coords
-_SEEN = (CUBE, MATRIX, MATRIX)  # directions, precisions, targets: see `statespace`
+_UPDATE = (
+    *_AXIS, VECTOR, INTS,  # gaps, steps: see `bridges.steps_along`
+    FLOAT, FLOAT,  # log_mean, log_var of the length-scale prior; log_var 0: keep the length-scale as it is
+    CUBE, MATRIX, MATRIX,  # directions, precisions, targets: see `statespace`
+    CUBE, RNG,  # out
+)  # fmt: skip
 
 
 def state_size(kind: int) -> int:
@@ -26,107 +31,92 @@ def state_size(kind: int) -> int:
     return kind if kind <= MATERN52 else 1
 
 
-class Operations(NamedTuple):
-    """The two operations the Gibbs sampler needs, for all axes of a problem; called through `log_evidence` and `draw_factors`.
+@operation(FLOAT, *_UPDATE)
+def _update_matern32(
+    kind, period, given, lengthscale, coords, gaps, steps, log_mean, log_var, directions, precisions, targets, out, rng
+):  # fmt: skip
+    m = coords.size
+    table = np.empty((gaps.size, matern32.COLUMNS))
+    kept = np.empty((m, matern32.MOMENTS))
+    b, t = precisions.reshape(m), targets.reshape(m)
+    if log_var > 0.0:
+        lengthscale = matern32.draw_lengthscale(lengthscale, log_mean, log_var, gaps, steps, b, t, table, kept, rng)
+    else:
+        matern32.log_evidence(lengthscale, gaps, steps, b, t, -np.inf, table, kept)
+    matern32.draw_factor(steps, table, kept, out[0], rng)
+    return lengthscale
 
-    The fast kernel is compiled into the sampler, all others are reached by pointer and compiled only when they are used.
+
+@operation(FLOAT, *_UPDATE)
+def _update_markov(
+    kind, period, given, lengthscale, coords, gaps, steps, log_mean, log_var, directions, precisions, targets, out, rng
+):  # fmt: skip
+    if log_var > 0.0:
+        lengthscale = statespace.draw_lengthscale(
+            kind, lengthscale, log_mean, log_var, coords, directions, precisions, targets, rng
+        )
+    statespace.draw_factors(kind, lengthscale, coords, directions, precisions, targets, out, rng)
+    return lengthscale
+
+
+@operation(FLOAT, *_UPDATE)
+def _update_dense(
+    kind, period, given, lengthscale, coords, gaps, steps, log_mean, log_var, directions, precisions, targets, out, rng
+):  # fmt: skip
+    if log_var > 0.0:
+        lengthscale = dense.draw_lengthscale(
+            kind, period, given, lengthscale, log_mean, log_var, coords, directions, precisions, targets, rng
+        )
+    dense.draw_factors(kind, period, given, lengthscale, coords, directions, precisions, targets, out, rng)
+    return lengthscale
+
+
+@operation(FLOAT, *_UPDATE)
+def _update_nothing(
+    kind, period, given, lengthscale, coords, gaps, steps, log_mean, log_var, directions, precisions, targets, out, rng
+):  # fmt: skip
+    return lengthscale
+
+
+class Operations(NamedTuple):
+    """What the Gibbs sampler calls without knowing the kernel: draw the length-scale, then the factors of one axis.
+
+    Pointers of one signature: the arguments of _UPDATE, writing a joint draw of the factors' states into out (q, m, ≥ state size)
+    and returning the length-scale. Where a problem does not need one of them, it points to nothing and is never compiled.
     """
 
-    fast: bool  # every axis is Matérn 3/2 and factors move one at a time
-    log_evidence: Any  # pointer: (kind, period, given, lengthscale, coords, directions, precisions, targets) → float
-    draw_factors: Any  # pointer: the same and (out, rng)
-
-
-@operation(FLOAT, *_AXIS, *_SEEN)
-def _log_evidence_any(kind, period, given, lengthscale, coords, directions, precisions, targets):
-    if kind <= MATERN52:
-        return statespace.log_evidence(kind, lengthscale, coords, directions, precisions, targets)
-    return dense.log_evidence(kind, period, given, lengthscale, coords, directions, precisions, targets)
-
-
-@operation(VOID, *_AXIS, *_SEEN, CUBE, RNG)
-def _draw_factors_any(kind, period, given, lengthscale, coords, directions, precisions, targets, out, rng):
-    if kind <= MATERN52:
-        statespace.draw_factors(kind, lengthscale, coords, directions, precisions, targets, out, rng)
-    else:
-        dense.draw_factors(kind, period, given, lengthscale, coords, directions, precisions, targets, out, rng)
-
-
-@operation(FLOAT, *_AXIS, *_SEEN)
-def _no_log_evidence(kind, period, given, lengthscale, coords, directions, precisions, targets):
-    return 0.0
-
-
-@operation(VOID, *_AXIS, *_SEEN, CUBE, RNG)
-def _no_draw_factors(kind, period, given, lengthscale, coords, directions, precisions, targets, out, rng):
-    pass
+    alone: Any  # Matérn 3/2, one factor at a time
+    markov: Any  # any Matérn, any number of factors
+    dense: Any  # any covariance, any number of factors
 
 
 def operations(kinds: NDArray[np.int64], shared: bool) -> Operations:
     """The operations for axes of these kinds, with length-scales of their own or shared."""
-    if np.all(kinds == MATERN32) and not shared:
-        return Operations(True, _no_log_evidence(), _no_draw_factors())
-    return Operations(False, _log_evidence_any(), _draw_factors_any())
-
-
-class AxisView(NamedTuple):
-    """One axis as the operations see it."""
-
-    kind: int
-    period: float
-    given: Floats  # (·, ·) covariance matrix given by the user, if any
-    coords: Floats  # (m,) observed coordinates
-    gaps: Floats  # (G,) the different gaps between them
-    steps: NDArray[np.int64]  # (m,) which gap lies before each
-
-
-class Seen(NamedTuple):
-    """What the data say about the q factors of one axis (see `statespace`), and room for the operations on it."""
-
-    directions: Floats  # (m, q, q)
-    precisions: Floats  # (m, q)
-    targets: Floats  # (m, q)
-    table: Floats  # (G, 6): see `matern32`
-    kept: Floats  # (m, 5)
-
-
-@kernel
-def make_seen(axis, q):
-    """Pseudo-observations of q factors that say nothing yet."""
-    m = axis.coords.size
-    return Seen(
-        np.zeros((m, q, q)), np.zeros((m, q)), np.zeros((m, q)), np.empty((axis.gaps.size, matern32.COLUMNS)), np.empty((m, matern32.MOMENTS))
+    matern = kinds <= MATERN52
+    default = kinds == MATERN32
+    return Operations(
+        _update_matern32() if np.any(default) else _update_nothing(),
+        _update_markov() if np.any(matern & ~default) or (shared and np.any(default)) else _update_nothing(),
+        _update_dense() if np.any(~matern) else _update_nothing(),
     )
 
 
-@kernel
-def log_evidence(operations, axis, lengthscale, seen, needed):
-    """Log evidence of the pseudo-observations with the factors integrated out; leaves in seen what a draw goes on from.
-
-    Where it is certain to end below `needed`, −∞ may be returned instead.
-    """
-    if operations.fast:
-        m = axis.coords.size
-        return matern32.log_evidence(
-            lengthscale, axis.gaps, axis.steps, seen.precisions.reshape(m), seen.targets.reshape(m), needed, seen.table, seen.kept
+@part
+def update_factors(
+    operations, kind, period, given, lengthscale, coords, gaps, steps, log_mean, log_var, directions, precisions, targets, out, rng
+):  # fmt: skip
+    """Draw a length-scale and then its factors given pseudo-observations (see `Operations`), whichever the kernel."""
+    if kind == MATERN32 and precisions.shape[1] == 1:
+        return operations.alone(
+            kind, period, given, lengthscale, coords, gaps, steps, log_mean, log_var, directions, precisions, targets, out, rng
         )
-    return operations.log_evidence(
-        axis.kind, axis.period, axis.given, lengthscale, axis.coords, seen.directions, seen.precisions, seen.targets
+    if kind <= MATERN52:
+        return operations.markov(
+            kind, period, given, lengthscale, coords, gaps, steps, log_mean, log_var, directions, precisions, targets, out, rng
+        )
+    return operations.dense(
+        kind, period, given, lengthscale, coords, gaps, steps, log_mean, log_var, directions, precisions, targets, out, rng
     )
-
-
-@kernel
-def draw_factors(operations, axis, lengthscale, seen, out, rng):
-    """Write a joint posterior draw of the factors' states into out (q, m, ≥ state size).
-
-    The last call of `log_evidence` with this seen must have been at the same length-scale.
-    """
-    if operations.fast:
-        matern32.draw_factor(axis.steps, seen.table, seen.kept, out[0], 0, rng)
-    else:
-        operations.draw_factors(
-            axis.kind, axis.period, axis.given, lengthscale, axis.coords, seen.directions, seen.precisions, seen.targets, out, rng
-        )
 
 
 _KNOWN = (MATRIX, VECTOR, VECTOR, GRID)  # states (m, size) at coords, new_coords, and how they lie: gaps, places of `bridges.Plan`

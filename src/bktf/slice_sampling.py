@@ -1,13 +1,13 @@
-"""One univariate slice update with an interval of fixed width and shrinkage only (Neal 2003, figures 3 and 5).
+"""One univariate slice update of a log length-scale: an interval of fixed width, shrinkage only (Neal 2003, figures 3 and 5).
 
-The caller owns the loop, because it owns the density:
+The caller owns the loop, because it owns the evidence:
 
-    left, right = bracket(x, width, low, high, rng)
-    level = log_density(x) + log_uniform(rng)
+    x, level, left, right = open_slice(current, log_evidence(current), log_mean, log_var, rng)
     for _ in range(MAX_SHRINKS):
-        proposal = left + (right - left) * rng.random()
-        if log_density(proposal) > level: return proposal
+        proposal, needed = propose(left, right, level, log_mean, log_var, rng)
+        if log_evidence(exp(proposal)) > needed: return exp(proposal)
         left, right = shrink(left, right, x, proposal)
+    return current
 
 Paper: the length-scale update of the appendix. Differs: D2.
 """
@@ -16,28 +16,33 @@ import math
 
 from bktf._jit import kernel
 
-SLICE_WIDTH = math.log(10.0)  # of the interval on log l
+SLICE_WIDTH = math.log(10.0)
 LOG_LENGTHSCALE_LOW = math.log(1e-3)
 LOG_LENGTHSCALE_HIGH = math.log(1e3)
 MAX_SHRINKS = 100  # the bracket is then 1e-12 of its width or less: the update keeps the current value
 
 
 @kernel
-def bracket(x, width, low, high, rng):
-    """An interval of the given width placed at random around x, cut to [low, high]."""
-    left = x - width * rng.random()
-    return max(left, low), min(left + width, high)
+def open_slice(current, log_evidence, log_mean, log_var, rng):
+    """The current log length-scale, the level of the slice, and an interval placed at random around it, cut to the bounds."""
+    x = math.log(current)
+    off = x - log_mean
+    level = log_evidence - 0.5 * off * off / log_var + math.log(1.0 - rng.random())
+    left = x - SLICE_WIDTH * rng.random()
+    return x, level, max(left, LOG_LENGTHSCALE_LOW), min(left + SLICE_WIDTH, LOG_LENGTHSCALE_HIGH)
 
 
 @kernel
-def log_uniform(rng):
-    """The logarithm of a uniform draw, never log 0."""
-    return math.log(1.0 - rng.random())
+def propose(left, right, level, log_mean, log_var, rng):
+    """A log length-scale from the interval, and the log evidence that puts it on the slice."""
+    proposal = left + (right - left) * rng.random()
+    off = proposal - log_mean
+    return proposal, level + 0.5 * off * off / log_var
 
 
 @kernel
 def shrink(left, right, x, rejected):
-    """Cut the bracket at a rejected proposal, keeping x inside."""
+    """Cut the interval at a rejected proposal, keeping x inside."""
     if rejected < x:
         return rejected, right
     return left, rejected

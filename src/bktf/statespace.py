@@ -21,20 +21,21 @@ import math
 
 import numpy as np
 
-from bktf._jit import kernel
+from bktf._jit import kernel, part
+from bktf.slice_sampling import MAX_SHRINKS, open_slice, propose, shrink
 
 STATIONARY_STEP = 1e3  # a step so long that nothing is remembered: exp(−1000) is 0 in double precision
 SERIES_TERMS = 24  # enough for double precision below SERIES_BELOW
 SERIES_BELOW = 2.0
 
 
-@kernel
+@part
 def matern_rate(order, lengthscale):
     """√(2ν)/l, the rate at which a Matérn process of this order forgets."""
     return math.sqrt(2.0 * order - 1.0) / lengthscale
 
 
-@kernel
+@part
 def poisson_tail(first, x):
     """P(N ≥ first) for N ~ Poisson(x), to full relative precision: 1 − e⁻ˣ Σ_{k<first} xᵏ/k!."""
     if x < SERIES_BELOW:
@@ -114,7 +115,7 @@ def transition(order, step, A, L, D):
     D[2] = q22 - L[2, 0] * q02 - L[2, 1] * L[2, 1] * D[1]
 
 
-@kernel
+@part
 def orthogonalise(rows, weights, n_rows, n_columns, L, D):
     """Write L, D with rows·diag(weights)·rowsᵀ = L·diag(D)·Lᵀ, by modified Gram–Schmidt; rows is overwritten."""
     for i in range(n_rows):
@@ -135,7 +136,7 @@ def orthogonalise(rows, weights, n_rows, n_columns, L, D):
         D[i] = variance
 
 
-@kernel
+@part
 def stack_next(order, q, A, L_Q, D_Q, L, D, rows, weights):
     """Write the rows of the next state, [A·L, L_Q], over the independent sources (D, D_Q)."""
     size = q * order
@@ -154,7 +155,7 @@ def stack_next(order, q, A, L_Q, D_Q, L, D, rows, weights):
             weights[size + i] = D_Q[a]
 
 
-@kernel
+@part
 def move_mean(order, q, A, mean, moved):
     """Write A·mean, factor by factor, into moved."""
     for c in range(q):
@@ -165,7 +166,7 @@ def move_mean(order, q, A, mean, moved):
             moved[c * order + a] = value
 
 
-@kernel
+@part
 def observe(order, q, direction, precision, target, mean, L, D, rows, weights, L_joint, D_joint):
     """Condition mean, L, D (overwritten) on one pseudo-observation and return its log density without −½log(2π/precision)."""
     size = q * order
@@ -202,7 +203,7 @@ def observe(order, q, direction, precision, target, mean, L, D, rows, weights, L
     return -0.5 * (math.log(precision * D_joint[0]) + surprise * surprise / D_joint[0])
 
 
-@kernel
+@part
 def filter_forward(order, lengthscale, coords, directions, precisions, targets, means, Ls, Ds):
     """Return the log evidence; write the filtered means (m, S), Ls (m, S, S), Ds (m, S) unless they are empty."""
     m, q = precisions.shape
@@ -243,7 +244,7 @@ def filter_forward(order, lengthscale, coords, directions, precisions, targets, 
     return log_evidence
 
 
-@kernel
+@part
 def condition_on_next(order, q, A, L_Q, D_Q, mean, L, D, following, rows, weights, L_joint, D_joint):
     """Condition a state N(mean, L·D·Lᵀ), overwritten, on the state that follows it one transition later."""
     size = q * order
@@ -266,7 +267,7 @@ def condition_on_next(order, q, A, L_Q, D_Q, mean, L, D, following, rows, weight
         D[i] = D_joint[size + i]
 
 
-@kernel
+@part
 def draw_state(mean, L, D, out, rng):
     """Write one draw of N(mean, L·diag(D)·Lᵀ) into out."""
     size = mean.size
@@ -285,6 +286,20 @@ def log_evidence(order, lengthscale, coords, directions, precisions, targets):
     return filter_forward(
         order, lengthscale, coords, directions, precisions, targets, np.empty((0, size)), np.empty((0, size, size)), np.empty((0, size))
     )
+
+
+@part
+def draw_lengthscale(order, current, log_mean, log_var, coords, directions, precisions, targets, rng):
+    """A slice update of the length-scale that the factors share, with the factors integrated out."""
+    evidence = log_evidence(order, current, coords, directions, precisions, targets)
+    x, level, left, right = open_slice(current, evidence, log_mean, log_var, rng)
+    for _ in range(MAX_SHRINKS):
+        proposal, needed = propose(left, right, level, log_mean, log_var, rng)
+        lengthscale = math.exp(proposal)
+        if log_evidence(order, lengthscale, coords, directions, precisions, targets) > needed:
+            return lengthscale
+        left, right = shrink(left, right, x, proposal)
+    return current
 
 
 @kernel
@@ -315,7 +330,7 @@ def draw_factors(order, lengthscale, coords, directions, precisions, targets, ou
                 out[c, j, a] = state[c * order + a]
 
 
-@kernel
+@part
 def conditional(order, rate, left_gap, left, right_gap, right, mean, L, D):
     """Write mean, L, D of one factor's state between two known states; a negative gap means no neighbour there."""
     A = np.empty((order, order))

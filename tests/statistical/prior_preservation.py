@@ -20,6 +20,7 @@ from bktf._jit import kernel
 from bktf.axes import Axis
 from bktf.fitting import make_problem, new_state
 from bktf.model import Kernel, Priors, Settings, resolve_kernels
+from bktf.records import Problem, Work
 
 Floats = NDArray[np.float64]
 UPDATES = ["axes", "noise", "weights", "two sweeps"]
@@ -29,7 +30,7 @@ KNOWN_NOISE_PRECISION = 4.0
 class Setup(NamedTuple):
     """A small problem on which every replicate is made."""
 
-    problem: gibbs.Problem
+    problem: Problem
     priors: Priors
 
 
@@ -56,10 +57,10 @@ def make_setup(
     return Setup(problem, priors)
 
 
-def make_work(problem: gibbs.Problem) -> gibbs.Work:
+def make_work(problem: Problem) -> Work:
     n_components, n_dims = problem.active.shape
     n = problem.values.size
-    return gibbs.Work(np.zeros((n_components, n_dims + 1, n)), np.zeros((n_components, n)), np.zeros((n_components, n)), np.zeros(n))
+    return Work(np.zeros((n_components, n_dims + 1, n)), np.zeros((n_components, n)), np.zeros((n_components, n)), np.zeros(n))
 
 
 class Record(NamedTuple):
@@ -190,7 +191,7 @@ def ks(values: Any, cdf: Callable[[Any], Any]) -> float:
     return float(stats.kstest(np.asarray(values), cdf).pvalue)
 
 
-def correlation(problem: gibbs.Problem, d: int, ls: Floats) -> Floats:
+def correlation(problem: Problem, d: int, ls: Floats) -> Floats:
     """Prior correlation of the factor between the first two coordinates of axis d, for each length-scale."""
     start = problem.starts[d]
     a, b = problem.coords[start : start + 1], problem.coords[start + 1 : start + 2]

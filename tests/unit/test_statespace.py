@@ -23,7 +23,7 @@ def fast_draw_factor(ls: float, coords: Floats, precisions: Floats, targets: Flo
     gaps, steps = steps_along(coords)
     table, kept = np.empty((gaps.size, matern32.COLUMNS)), np.empty((coords.size, matern32.MOMENTS))
     matern32.log_evidence(ls, gaps, steps, precisions, targets, -np.inf, table, kept)
-    matern32.draw_factor(steps, table, kept, out, 0, rng)
+    matern32.draw_factor(steps, table, kept, out, rng)
 
 
 def make_axis(m: int, regular: bool, rng: np.random.Generator) -> Floats:

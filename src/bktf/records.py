@@ -1,0 +1,70 @@
+"""What the sampler works on: records of plain arrays that compiled code can take.
+
+Notation (docs/notation.md)
+    n observations, D dimensions, R components, K kept draws, M observed coordinates over all axes,
+    S numbers in the largest state, q components in a block
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bktf.processes import Operations
+
+Floats = NDArray[np.float64]
+
+
+class Problem(NamedTuple):
+    """Everything that stays the same during a run."""
+
+    values: Floats  # (n,) standardised observations
+    cells: NDArray[np.uint32]  # (D, n) place of each observation among its axis's observed coordinates
+    coords: Floats  # (M,) observed coordinates, axis after axis, increasing
+    starts: NDArray[np.int64]  # (D + 1,) where each axis begins in coords
+    steps: NDArray[np.int64]  # (M,) which of its axis's gaps lies before each coordinate
+    gaps: Floats  # the different gaps, axis after axis
+    gap_starts: NDArray[np.int64]  # (D + 1,) where each axis begins in gaps
+    kinds: NDArray[np.int64]  # (D,) kernel of each axis, numbered in `processes`
+    periods: Floats  # (D,) period of a periodic axis
+    given: Floats  # (≥ 1, ·, ·) covariance matrices given by the user
+    given_index: NDArray[np.int64]  # (D,) which of them an axis has
+    operations: Operations  # how to draw length-scales and factors under these kernels
+    learned: NDArray[np.bool_]  # (D,) whether the axis has a length-scale
+    active: NDArray[np.bool_]  # (R, D) which dimensions each component uses
+    shared: bool  # one length-scale per dimension for all components
+    log_mean: float  # of the length-scale prior
+    log_var: float
+    noise_shape: float
+    noise_rate: float
+    noise_known: bool
+    weight_var: float
+
+
+class State(NamedTuple):
+    """Where a chain is; the updates write into it."""
+
+    lengthscales: Floats  # (R, D)
+    factors: Floats  # (R, M, S) factor and scaled derivatives; 1 where the component is not active
+    weights: Floats  # (R,)
+    noise_precision: Floats  # (1,)
+    products: Floats  # (R, n) product of the factors at each observation
+    residual: Floats  # (n,) values − Σ weight·product
+
+
+class Work(NamedTuple):
+    """Room for the block that is being updated."""
+
+    suffixes: Floats  # (q, D + 1, n)
+    prefixes: Floats  # (q, n)
+    sensitivities: Floats  # (q, n) derivative of f by the factor value
+    remainder: Floats  # (n,) what the block has to explain
+
+
+class Draws(NamedTuple):
+    """What a run keeps."""
+
+    lengthscales: Floats  # (K, R, D)
+    factors: Floats  # (K, R, M, S)
+    weights: Floats  # (K, R)
+    noise_precision: Floats  # (K,)

@@ -1,0 +1,126 @@
+"""Loops over observations: products of factors, and what the data say about a factor.
+
+They take plain arrays, because reaching into a record inside a loop costs reference counting in every turn.
+"""
+
+from bktf._jit import kernel, part
+
+PRECISION_FLOOR = 1e-200  # an observation that says less than this about a factor value says nothing
+PIVOT_FLOOR = 1e-13  # information below this share of a coordinate's own is rounding
+
+
+@part
+def multiply(left, factor, start, cells, out):
+    """Write left·factor(cell) for each observation into out, which may be left itself."""
+    for i in range(cells.size):
+        out[i] = left[i] * factor[start + cells[i], 0]
+
+
+@part
+def add_multiple(total, coefficient, terms):
+    """Add coefficient·terms to total, in place."""
+    for i in range(total.size):
+        total[i] += coefficient * terms[i]
+
+
+@part
+def scaled_product(coefficient, left, right, out):
+    """Write coefficient·left·right into out."""
+    for i in range(out.size):
+        out[i] = coefficient * left[i] * right[i]
+
+
+@part
+def copy_into(values, out):
+    """Write values into out."""
+    for i in range(out.size):
+        out[i] = values[i]
+
+
+@part
+def fill(value, out):
+    """Write one value everywhere into out."""
+    for i in range(out.size):
+        out[i] = value
+
+
+@part
+def inner(left, right):
+    """Σ left·right."""
+    total = 0.0
+    for i in range(left.size):
+        total += left[i] * right[i]
+    return total
+
+
+@kernel
+def gather_evidence(cells, sensitivities, remainder, noise_precision, information, matrices):
+    """Add up, per coordinate, information (m, q) and matrices (m, q, q) of the block's factor values.
+
+    Paper: the vectors a and b of the appendix, here for q factors at once.
+    """
+    q = information.shape[1]
+    if q == 1:
+        for i in range(cells.size):
+            j = cells[i]
+            scaled = noise_precision * sensitivities[0, i]
+            information[j, 0] += scaled * remainder[i]
+            matrices[j, 0, 0] += scaled * sensitivities[0, i]
+        return
+    for i in range(cells.size):
+        j = cells[i]
+        for a in range(q):
+            scaled = noise_precision * sensitivities[a, i]
+            information[j, a] += scaled * remainder[i]
+            for b in range(q):
+                matrices[j, a, b] += scaled * sensitivities[b, i]
+
+
+@kernel
+def to_pseudo_observations(information, matrices, directions, precisions, targets):
+    """Turn information and matrices (overwritten) into independent scalar observations, by L·D·Lᵀ at each coordinate."""
+    m, q = information.shape
+    for j in range(m):
+        for k in range(q):
+            original = matrices[j, k, k]
+            pivot = original
+            target = information[j, k]
+            for h in range(k):  # columns before k hold L; precisions hold D
+                pivot -= directions[j, h, k] * directions[j, h, k] * precisions[j, h]
+                target -= directions[j, h, k] * precisions[j, h] * targets[j, h]
+            for c in range(q):
+                directions[j, k, c] = 1.0 if c == k else 0.0
+            if pivot <= PRECISION_FLOOR or pivot <= PIVOT_FLOOR * original:
+                precisions[j, k] = 0.0
+                targets[j, k] = 0.0
+                continue
+            precisions[j, k] = pivot
+            targets[j, k] = target / pivot
+            for c in range(k + 1, q):
+                value = matrices[j, c, k]
+                for h in range(k):
+                    value -= directions[j, h, c] * directions[j, h, k] * precisions[j, h]
+                directions[j, k, c] = value / pivot
+
+
+@kernel
+def gather_alone(weight, prefix, suffix, remainder, cells, noise_precision, precisions, targets):
+    """Write what the data say about one factor, (m, 1): precision and target at each coordinate; no observation, precision 0.
+
+    Paper: the vectors b·τ and a of the appendix; the target is a / (b·τ).
+    """
+    for j in range(precisions.shape[0]):
+        precisions[j, 0] = 0.0
+        targets[j, 0] = 0.0
+    for i in range(cells.size):
+        j = cells[i]
+        sensitivity = weight * prefix[i] * suffix[i]
+        targets[j, 0] += sensitivity * remainder[i]
+        precisions[j, 0] += sensitivity * sensitivity
+    for j in range(precisions.shape[0]):
+        if noise_precision * precisions[j, 0] > PRECISION_FLOOR:
+            targets[j, 0] /= precisions[j, 0]
+            precisions[j, 0] *= noise_precision
+        else:
+            precisions[j, 0] = 0.0
+            targets[j, 0] = 0.0
