@@ -1,0 +1,1 @@
+"""Speed: ours against straightforward implementations, as ratios within one run."""

@@ -70,8 +70,8 @@ def gibbs(axes: list[Floats], cells: NDArray[np.int64], y: Floats, rank: int, n_
                 others = weights @ products - weights[r] * products[r]
                 h = weights[r] * np.prod([factors[r][e][cells[:, e]] for e in range(D) if e != d], axis=0) * np.ones(n)
                 m = axes[d].size
-                a = tau * np.bincount(cells[:, d], h * (y - others), m)
-                b = np.bincount(cells[:, d], h * h, m)
+                a: Floats = np.asarray(tau * np.bincount(cells[:, d], h * (y - others), m), dtype=float)
+                b: Floats = np.asarray(np.bincount(cells[:, d], h * h, m), dtype=float)
                 log_lengthscales[r, d] = slice_update(log_lengthscales[r, d], axes[d], tau, a, b, rng)
                 L, _ = posterior_precision(axes[d], math.exp(log_lengthscales[r, d]), tau, b)
                 mean = cho_solve((L, True), a)

@@ -1,6 +1,6 @@
 """How fast is `bktf.fit`? Ratios within one run, in CPU time, because machines differ and are noisy.
 
-    python -m benchmarks.surrogate
+python -m benchmarks.surrogate
 """
 
 import os

@@ -47,7 +47,7 @@ def cholesky_long(M: NDArray[Any]) -> NDArray[Any]:
 
 
 def log_evidence(K: NDArray[Any], directions: Floats, precisions: Floats, targets: Floats) -> float:
-    """log N(targets; 0, H (I ⊗ K) Hᵀ + 1/precisions) without its constant ½ Σ log(precision / 2π).
+    """Log N(targets; 0, H (I ⊗ K) Hᵀ + 1/precisions) without its constant ½ Σ log(precision / 2π).
 
     In 80-bit arithmetic: with precisions near 1e4 plain double precision loses more than what is tested here.
     """
@@ -75,7 +75,7 @@ def factor_posterior(K: Floats, directions: Floats, precisions: Floats, targets:
     prior = np.kron(np.eye(directions.shape[1]), K)
     S = H @ prior @ H.T + np.diag(1 / b)
     gain = np.linalg.solve(S, H @ prior).T
-    return gain @ t, prior - gain @ H @ prior
+    return gain @ t, np.asarray(prior - gain @ H @ prior, dtype=float)
 
 
 def conditional(K: Floats, known: int, values: Floats) -> tuple[Floats, Floats]:
@@ -127,7 +127,9 @@ def process_noise_extended(order: int, step: float) -> Any:
         return A, P - A * P * A.T
 
 
-def evidence_by_coordinate(cells: NDArray[Any], sensitivities: Floats, remainder: Floats, noise_precision: float, m: int) -> tuple[Floats, Floats]:
+def evidence_by_coordinate(
+    cells: NDArray[Any], sensitivities: Floats, remainder: Floats, noise_precision: float, m: int
+) -> tuple[Floats, Floats]:
     """information[j] = τ Σ h y and matrices[j] = τ Σ h hᵀ over the observations at coordinate j."""
     q = len(sensitivities)
     information, matrices = np.zeros((m, q)), np.zeros((m, q, q))
@@ -139,7 +141,7 @@ def evidence_by_coordinate(cells: NDArray[Any], sensitivities: Floats, remainder
 
 
 def cp_values(factors: list[Floats], weights: Floats, index: NDArray[Any]) -> Floats:
-    """f at each indexed point for each draw, (K, n), by four loops."""
+    """F at each indexed point for each draw, (K, n), by four loops."""
     n_draws, n_components = weights.shape
     out = np.zeros((n_draws, len(index)))
     for k, i, c in itertools.product(range(n_draws), range(len(index)), range(n_components)):

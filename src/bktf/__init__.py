@@ -2,12 +2,11 @@
 
 from bktf.fitting import fit
 from bktf.model import Periodic, Priors
-from bktf.posterior import Posterior
+from bktf.posterior import GridMoments, Posterior
 from bktf.validation import LeaveOneOut, leave_one_out
 from bktf.version import __version__
 
 load = Posterior.load
 
 
-
-__all__ = ["LeaveOneOut", "Periodic", "Posterior", "Priors", "__version__", "fit", "leave_one_out", "load"]
+__all__ = ["GridMoments", "LeaveOneOut", "Periodic", "Posterior", "Priors", "__version__", "fit", "leave_one_out", "load"]

@@ -8,14 +8,12 @@ import functools
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numba
 import numpy as np
 
 _logger = logging.getLogger("bktf")
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 # "contract" lets the compiler fuse a·b + c, which rounds once instead of twice; no other liberty is given.
 _OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}, "no_cfunc_wrapper": True}
@@ -28,11 +26,11 @@ INTS = numba.int64[::1]
 GRID = numba.int64[:, ::1]
 MATRIX = numba.float64[:, ::1]
 CUBE = numba.float64[:, :, ::1]
-RNG = numba.typeof(np.random.default_rng(0))
+RNG = numba.typeof(np.random.default_rng(0))  # type: ignore[no-untyped-call]
 
-COMPILING = "bktf: compiling its kernels once, 10 to 20 s; later processes load them from disk"
+COMPILING = "bktf: compiling its kernels once, 10 to 30 s; later processes load them from disk"
 NO_CACHE = (
-    "bktf: no writable folder for compiled code, so every process compiles again (10 to 20 s); "
+    "bktf: no writable folder for compiled code, so every process compiles again (10 to 30 s); "
     "set NUMBA_CACHE_DIR to a folder that can be written"
 )
 
@@ -42,39 +40,39 @@ def _say_once(message: str) -> None:
     _logger.warning(message)
 
 
-def kernel(function: F) -> F:
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function on first use, without the interpreter lock, cached on disk where that is possible."""
     return _compile(function, **_OPTIONS)
 
 
-def part(function: F) -> F:
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel that only kernels call: no way in from Python, which for records of many arrays is half the compile time."""
     return _compile(function, no_cpython_wrapper=True, **_OPTIONS)
 
 
-def _compile(function: F, **options: Any) -> F:
+def _compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     try:
-        return cast(F, numba.njit(cache=True, **options)(function))
+        return cast(Callable[..., Any], numba.njit(cache=True, **options)(function))
     except RuntimeError:  # Numba found no folder it may write to
         _say_once(NO_CACHE)
-        return cast(F, numba.njit(**options)(function))
+        return cast(Callable[..., Any], numba.njit(**options)(function))
 
 
-def operation(result: Any, *arguments: Any) -> Callable[[F], Callable[[], F]]:
+def operation(result: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Callable[[], Any]]:
     """Turn a function into one that returns a typed pointer to it, compiled when first asked for.
 
     A kernel that takes such a pointer does not depend on what it points to, neither when compiling nor in its cache.
     """
 
-    def decorate(function: F) -> Callable[[], F]:
+    def decorate(function: Callable[..., Any]) -> Callable[[], Any]:
         @functools.cache
-        def pointer() -> F:
+        def pointer() -> Any:
             signature = result(*arguments)
             try:
-                return cast(F, numba.cfunc(signature, cache=True, error_model="numpy")(function))
+                return numba.cfunc(signature, cache=True, error_model="numpy")(function)
             except RuntimeError:
                 _say_once(NO_CACHE)
-                return cast(F, numba.cfunc(signature, error_model="numpy")(function))
+                return numba.cfunc(signature, error_model="numpy")(function)
 
         return functools.wraps(function)(pointer)
 

@@ -60,4 +60,4 @@ def align(factors: Sequence[Floats], weights: Floats, active: NDArray[np.bool_])
 
 def _lengths(u: Floats, r: Floats) -> Floats:
     """Products of Euclidean lengths, (K, R, R), never zero."""
-    return np.maximum(np.linalg.norm(u, axis=2)[:, :, None] * np.linalg.norm(r, axis=1)[None, None, :], FLAT)
+    return np.asarray(np.maximum(np.linalg.norm(u, axis=2)[:, :, None] * np.linalg.norm(r, axis=1)[None, None, :], FLAT))

@@ -51,7 +51,7 @@ class Axis:
         return np.where(on_point, nearest, -1).astype(np.int64)
 
     def with_coordinates(self, values: Floats) -> "Axis":
-        """This axis with every value on a point of its own."""
+        """The same axis with every value on a point of its own."""
         fresh = np.unique(values[self.locate(values) < 0])
         if fresh.size == 0:
             return self
@@ -61,7 +61,8 @@ class Axis:
 
 def check_axes(axes: Sequence[ArrayLike]) -> tuple[Floats, ...]:
     """The points of each axis as arrays, refused unless they are finite and increase."""
-    if isinstance(axes, np.ndarray) and axes.ndim == 1 and axes.dtype != object:
+    given: object = axes
+    if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype != object:
         raise ValueError("axes must be a list with one array of points per dimension; got a single array (write [axis] for D = 1)")
     checked = []
     for d, axis in enumerate(axes):
@@ -78,7 +79,9 @@ def check_axes(axes: Sequence[ArrayLike]) -> tuple[Floats, ...]:
         gaps = np.diff(points)
         if np.any(gaps <= 0):
             j = int(np.argmax(gaps <= 0))
-            raise ValueError(f"axis {d} must increase; got {points[j]:g} followed by {points[j + 1]:g} at place {j}. Sort it and drop repeats")
+            raise ValueError(
+                f"axis {d} must increase; got {points[j]:g} followed by {points[j + 1]:g} at place {j}. Sort it and drop repeats"
+            )
         if points.size > 1 and gaps.min() <= 2 * SAME_POINT * (points[-1] - points[0]):
             raise ValueError(f"axis {d} has points closer than {2 * SAME_POINT:g} of its length, which count as one; drop one of them")
         checked.append(points)
@@ -108,12 +111,14 @@ def check_points(X: ArrayLike, axes: Sequence[Axis], what: str = "X") -> Floats:
         if np.any(outside):
             i = int(np.argmax(outside))
             raise ValueError(
-                f"{what} must lie inside the box of the axes; {what}[{i}, {d}] = {points[i, d]:g} is outside [{low:g}, {high:g}]. Extend axis {d}"
+                f"{what} must lie inside the box of the axes; {what}[{i}, {d}] = {points[i, d]:g} is outside "
+                f"[{low:g}, {high:g}]. Extend axis {d}"
             )
         if axis.kernel.covariance is not None and np.any(axis.locate(points[:, d]) < 0):
             i = int(np.argmax(axis.locate(points[:, d]) < 0))
             raise ValueError(
-                f"axis {d} has a given covariance matrix, so {what}[:, {d}] must be points of that axis; {what}[{i}, {d}] = {points[i, d]:g} is none"
+                f"axis {d} has a given covariance matrix, so {what}[:, {d}] must be points of that axis; "
+                f"{what}[{i}, {d}] = {points[i, d]:g} is none"
             )
         points[:, d] = np.clip(points[:, d], low, high)
     return points

@@ -14,7 +14,7 @@ class Gaps(NamedTuple):
     """The different gaps, and for each place that asked, which of them it has."""
 
     values: Floats  # (G,)
-    index: NDArray[np.int64]  # (·,)
+    places: NDArray[np.int64]  # (·,)
 
 
 def different_gaps(gaps: Floats) -> Gaps:
@@ -33,7 +33,7 @@ def different_gaps(gaps: Floats) -> Gaps:
 def steps_along(coords: Floats) -> Gaps:
     """The gap before each point of an increasing sequence; the first point has none and gets 0."""
     gaps = different_gaps(np.diff(coords))
-    return Gaps(gaps.values, np.concatenate((np.zeros(1, dtype=np.int64), gaps.index)))
+    return Gaps(gaps.values, np.concatenate((np.zeros(1, dtype=np.int64), gaps.places)))
 
 
 class Plan(NamedTuple):
@@ -62,6 +62,6 @@ def plan_between(coords: Floats, new_coords: Floats, joint: bool) -> Plan:
     places = np.full((new_coords.size, 4), -1, dtype=np.int64)
     places[:, 0] = left
     places[:, 1] = right
-    places[has_left, 2] = gaps.index[: has_left.sum()]
-    places[has_right, 3] = gaps.index[has_left.sum() :]
+    places[has_left, 2] = gaps.places[: has_left.sum()]
+    places[has_right, 3] = gaps.places[has_left.sum() :]
     return Plan(gaps.values, places)

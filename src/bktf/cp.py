@@ -32,7 +32,7 @@ def products(tables: Tables, index: NDArray[np.int64]) -> Floats:
 
 
 def values(tables: Tables, weights: Floats, index: NDArray[np.int64]) -> Floats:
-    """f at each point for each draw, (K, n)."""
+    """F at each point for each draw, (K, n)."""
     n_draws, n_components = weights.shape
     out = np.empty((n_draws, len(index)))
     for part in _blocks(len(index), n_draws * n_components):

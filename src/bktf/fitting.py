@@ -52,7 +52,8 @@ def fit(
         y: (n,) observed values; repeated points are repeated observations.
         seed: makes the draws reproducible, whatever the number of threads.
         rank: number of components R, each active in every dimension.
-        n_sweeps, n_burn_in: sweeps of each chain, and how many of the first to drop.
+        n_sweeps: sweeps of each chain.
+        n_burn_in: how many of the first sweeps to drop.
         n_chains: independent chains, in parallel threads; their draws are put one after the other.
         kernel: "matern12", "matern32", "matern52", "squared_exponential", "periodic", `bktf.Periodic(period)` or a
             covariance matrix over the axis's points; one for all axes, or a list with one for each.
@@ -150,7 +151,7 @@ def make_problem(
         cells=np.array(cells, dtype=np.uint32),
         coords=np.concatenate(coords),
         starts=_starts([c.size for c in coords]),
-        steps=np.concatenate([s.index for s in steps]),
+        steps=np.concatenate([s.places for s in steps]),
         gaps=np.concatenate([s.values for s in steps]),
         gap_starts=_starts([s.values.size for s in steps]),
         kinds=kinds,
@@ -254,7 +255,11 @@ def _resume(
 
 
 def _run_all(
-    chain: Callable[[int, Callable[[int], None]], ChainResult], n_chains: int, threads: int, report: Callable[[int], None], stop: threading.Event
+    chain: Callable[[int, Callable[[int], None]], ChainResult],
+    n_chains: int,
+    threads: int,
+    report: Callable[[int], None],
+    stop: threading.Event,
 ) -> list[ChainResult]:
     """Run the chains, here or in threads; an interrupt or an error stops all of them."""
     if threads <= 1:
@@ -273,7 +278,7 @@ def _run_all(
 def _progress(total: int, shown: bool) -> Iterator[Callable[[int], None]]:
     """A function that counts sweeps, on a progress bar if shown."""
     if not shown:
-        yield lambda count: None
+        yield lambda _: None
         return
     from tqdm.auto import tqdm  # comes with Optuna; not needed otherwise
 

@@ -182,7 +182,14 @@ def update_axis(problem, state, work, first, last, d, rng):
     targets = np.empty((m, q))
     if last - first == 1:
         gather_alone(
-            state.weights[first], work.prefixes[0], work.suffixes[0, d + 1], work.remainder, cells, state.noise_precision[0], precisions, targets
+            state.weights[first],
+            work.prefixes[0],
+            work.suffixes[0, d + 1],
+            work.remainder,
+            cells,
+            state.noise_precision[0],
+            precisions,
+            targets,
         )
     else:
         gather_block(problem, state, work, members, first, last, d, directions, precisions, targets)
@@ -234,7 +241,7 @@ def update_weights(problem, state, rng):
 def steps_per_sweep(problem: Problem) -> int:
     """A sweep is one step for each block and axis, and one for noise and weights together."""
     n_components, n_dims = problem.active.shape
-    return (1 if problem.shared else n_components) * n_dims + 1
+    return int((1 if problem.shared else n_components) * n_dims + 1)
 
 
 @part

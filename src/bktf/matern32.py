@@ -251,8 +251,6 @@ def moments_between(lengthscale, states, gaps, plan, out_mean, out_variance):
     for j in range(plan.shape[0]):
         left = max(plan[j, 0], 0)
         right = plan[j, 1]
-        moments = moments_of(
-            table, plan[j, 2], states[left, 0], states[left, 1], plan[j, 3], states[right, 0], states[right, 1]
-        )
+        moments = moments_of(table, plan[j, 2], states[left, 0], states[left, 1], plan[j, 3], states[right, 0], states[right, 1])
         out_mean[j] = moments[0]
         out_variance[j] = moments[2]

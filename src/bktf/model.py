@@ -154,7 +154,7 @@ def _whole(name: str, value: object, least: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How long to run and how many chains. Defaults: the paper's, section 4.1."""
+    """How long to run and how many chains. Defaults: the paper's, section 5.1."""
 
     n_sweeps: int = 400
     n_burn_in: int = 200

@@ -39,7 +39,7 @@ class Standardisation:
 
 
 def check_values(y: ArrayLike, n_points: int) -> Floats:
-    """y as an (n,) array of finite numbers, one per point."""
+    """Y as an (n,) array of finite numbers, one per point."""
     try:
         values = np.array(y, dtype=float)
     except (TypeError, ValueError):

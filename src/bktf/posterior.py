@@ -139,9 +139,7 @@ class Posterior:
                 "Ask mean(X) and std(X) at the points you need"
             )
         moments = cp.grid_moments(self.factors, self.weights)
-        return GridMoments(
-            self.standardisation.to_user(moments.mean), np.asarray(self.standardisation.scale * np.sqrt(moments.variance))
-        )
+        return GridMoments(self.standardisation.to_user(moments.mean), np.asarray(self.standardisation.scale * np.sqrt(moments.variance)))
 
     # --- the draws themselves ------------------------------------------------------------------------------------
 

@@ -52,9 +52,7 @@ def _update_markov(
     kind, period, given, lengthscale, coords, gaps, steps, log_mean, log_var, directions, precisions, targets, out, rng
 ):  # fmt: skip
     if log_var > 0.0:
-        lengthscale = statespace.draw_lengthscale(
-            kind, lengthscale, log_mean, log_var, coords, directions, precisions, targets, rng
-        )
+        lengthscale = statespace.draw_lengthscale(kind, lengthscale, log_mean, log_var, coords, directions, precisions, targets, rng)
     statespace.draw_factors(kind, lengthscale, coords, directions, precisions, targets, out, rng)
     return lengthscale
 

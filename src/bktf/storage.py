@@ -20,10 +20,10 @@ def write_npz(path: str | os.PathLike[str], settings: dict[str, Any], arrays: di
     try:
         with os.fdopen(descriptor, "wb") as file:
             np.savez_compressed(file, allow_pickle=False, **{SETTINGS: np.array(json.dumps(settings))}, **arrays)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(target)
     except BaseException:
-        os.unlink(temporary)
+        Path(temporary).unlink()
         raise
 
 

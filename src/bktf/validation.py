@@ -1,4 +1,4 @@
-"""Leave-one-out checks by refitting: how well does the model predict what it has not seen?"""
+"""Leave-one-out checks by refitting: how well the model predicts what it has not seen."""
 
 import math
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ def _predict_left_out(posterior: Posterior, i: int) -> tuple[float, float, float
         n_sweeps=settings.n_sweeps,
         n_burn_in=settings.n_burn_in,
         n_chains=settings.n_chains,
-        kernel=[axis.kernel for axis in posterior.grid],  # type: ignore[misc]
+        kernel=[axis.kernel for axis in posterior.grid],
         priors=posterior.priors,
         shared_lengthscales=settings.shared_lengthscales,
         active=[np.flatnonzero(row).tolist() for row in posterior.active],

@@ -10,7 +10,7 @@ import bktf
 AXES = [np.linspace(0, 1, 5), np.linspace(-1, 1, 4)]
 X = np.array([[0.0, -1.0], [0.5, 1.0], [1.0, 0.0]])
 Y = np.array([1.0, 2.0, 0.0])
-SHORT = {"n_sweeps": 30, "n_burn_in": 10}
+SHORT: dict[str, Any] = {"n_sweeps": 30, "n_burn_in": 10}
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"y": [1.0, np.nan, 0.0]}, r"y must be finite; y\[1\] is nan"),
@@ -21,7 +21,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"X": X[:, :1]}, r"X must have shape \(n, 2\), one column per axis; got \(3, 1\)"),
     ({"X": X[0]}, r"X must have shape \(n, 2\)"),
     ({"X": np.empty((0, 2)), "y": []}, "at least one observation; got none"),
-    ({"X": X + [[0, 0], [0, 1], [0, 0]]}, r"X\[1, 1\] = 2 is outside \[-1, 1\]. Extend axis 1"),
+    ({"X": X + np.array([[0, 0], [0, 1], [0, 0]])}, r"X\[1, 1\] = 2 is outside \[-1, 1\]. Extend axis 1"),
     ({"X": [[0.0, np.nan], *X[1:].tolist()]}, r"X\[0, 1\] is nan"),
     ({"X": [["a", "b"]] * 3}, "X must be an array of numbers"),
     ({"axes": [AXES[0][::-1], AXES[1]]}, "axis 0 must increase; got 1 followed by 0.75 at place 0"),
@@ -39,7 +39,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"kernel": [-np.eye(5), "matern32"]}, "positive semi-definite"),
     ({"kernel": [np.triu(np.ones((5, 5))), "matern32"]}, "symmetric"),
     ({"kernel": [np.full((5, 5), np.nan), "matern32"]}, "finite"),
-    ({"kernel": [np.eye(5), "matern32"], "X": X + [[0.1, 0], [0, 0], [0, 0]]}, "given covariance matrix, so"),
+    ({"kernel": [np.eye(5), "matern32"], "X": X + np.array([[0.1, 0], [0, 0], [0, 0]])}, "given covariance matrix, so"),
     ({"kernel": object()}, "must be a name"),
     ({"rank": 0}, "rank must be a whole number of at least 1; got 0"),
     ({"rank": 2.5}, "rank must be a whole number"),
@@ -87,7 +87,8 @@ def test_a_warm_start_from_another_model_is_refused() -> None:
 
 def test_questions_outside_the_box_or_of_the_wrong_shape_are_refused() -> None:
     posterior = bktf.fit(AXES, X, Y, seed=0, **SHORT)
-    for ask in (posterior.mean, posterior.std, posterior.draws_at, posterior.kernel):
+    questions: list[Any] = [posterior.mean, posterior.std, posterior.draws_at, posterior.kernel]
+    for ask in questions:
         with pytest.raises(ValueError, match="outside"):
             ask([[2.0, 0.0]])
         with pytest.raises(ValueError, match="one column per axis"):
@@ -151,8 +152,8 @@ def test_repeated_points_are_repeated_observations() -> None:
 def test_axes_of_one_and_two_points_and_one_dimension_work() -> None:
     assert_finite(bktf.fit([[0, 1]], [[0], [1], [1]], [1.0, 2.0, 2.1], seed=0, **SHORT), [[0.5], [1.0]])
     assert_finite(bktf.fit([[0, 1]], [0.0, 1.0], [1.0, 2.0], seed=0, **SHORT), [0.5])
-    assert_finite(bktf.fit([[3.0], [0, 1]], [[3, 0], [3, 1]], [1.0, 2.0], seed=0, **SHORT), [[3.0, 0.4]])
-    assert_finite(bktf.fit([[0, 1e-300], [0, 1]], [[0, 0], [1e-300, 1]], [1.0, 2.0], seed=0, **SHORT), [[0.5e-300, 0.4]])
+    assert_finite(bktf.fit([[3.0], [0, 1]], [[3.0, 0.0], [3.0, 1.0]], [1.0, 2.0], seed=0, **SHORT), [[3.0, 0.4]])
+    assert_finite(bktf.fit([[0, 1e-300], [0, 1]], [[0.0, 0.0], [1e-300, 1.0]], [1.0, 2.0], seed=0, **SHORT), [[0.5e-300, 0.4]])
 
 
 def test_many_dimensions_do_not_underflow_into_nan() -> None:

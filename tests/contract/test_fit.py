@@ -2,12 +2,16 @@
 
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import bktf
+from bktf import fitting, gibbs
+from bktf.model import Kernel
+from bktf.observations import Standardisation
 
 Floats = NDArray[np.float64]
 
@@ -139,19 +143,17 @@ def test_a_warm_start_goes_on_where_the_chain_was() -> None:
 
 
 def test_a_warm_start_without_a_sweep_between_reproduces_f_up_to_the_shift_of_the_mean() -> None:
-    """f = mean + scale·form: rescaled weights keep scale·form exactly; one sweep of frozen priors would not."""
-    from bktf import fitting, gibbs
-
+    """F = mean + scale·form: rescaled weights keep scale·form exactly; one sweep of frozen priors would not."""
     axes, X, y = example()
     first = bktf.fit(axes, X, y, seed=0, n_sweeps=60, n_burn_in=50)
     shifted = 7.0 * y + 1.0
-    standardisation = fitting.Standardisation.of(shifted)
+    standardisation = Standardisation.of(shifted)
     problem, observed = fitting.make_problem(
         first.grid, first.X, standardisation.to_model(shifted), first.active, first.priors, first.settings, None
     )
     state = fitting.new_state(problem)
     rng = np.random.default_rng(0)
-    fitting._resume(first, 0, problem, first.grid, observed, standardisation, state, fitting.threading.Event(), rng)
+    fitting._resume(first, 0, problem, first.grid, observed, standardisation, state, threading.Event(), rng)
     gibbs.refresh(problem, state)
     form = problem.values - state.residual
     last = first.draws_at(X)[-1] - first.standardisation.mean
@@ -180,7 +182,8 @@ def test_a_given_covariance_matrix_ties_levels_as_it_says() -> None:
     matrix = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     axes = [np.arange(3), np.linspace(0, 1, 5)]
     X = np.array([[0, 0.0], [2, 0.5], [0, 1.0]])
-    posterior = bktf.fit(axes, X, [1.0, 2.0, 3.0], seed=0, kernel=[matrix, "matern32"], n_sweeps=20, n_burn_in=10)
+    kernels: list[Kernel] = [matrix, "matern32"]
+    posterior = bktf.fit(axes, X, [1.0, 2.0, 3.0], seed=0, kernel=kernels, n_sweeps=20, n_burn_in=10)
     np.testing.assert_allclose(posterior.factors[0][:, :, 0], posterior.factors[0][:, :, 1], atol=1e-7)
     assert np.all(np.isnan(posterior.lengthscales[:, :, 0]))
 

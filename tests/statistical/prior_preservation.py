@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-import oracles
 from scipy import stats
 
+import oracles
 from bktf import gibbs
 from bktf._jit import kernel
 from bktf.axes import Axis

@@ -40,7 +40,7 @@ def test_f_at_observed_and_unobserved_points_is_calibrated(kernel: str, shared: 
         f = -truth.residual
         problem.values[:] = f[seen] + rng.standard_normal(len(seen)) / math.sqrt(truth.noise_precision[0])
         gibbs.draw_prior(problem, state, rng)
-        chain = run_chain(problem, axes, observed, state, n_sweeps, n_burn_in, rng, rng, threading.Event(), lambda count: None)
+        chain = run_chain(problem, axes, observed, state, n_sweeps, n_burn_in, rng, rng, threading.Event(), lambda _: None)
         i, j = asked // 4, asked % 4
         draws = np.einsum("kr,krn->kn", chain.weights, chain.states[0][:, :, i, 0] * chain.states[1][:, :, j, 0])
         ranks[k] = np.sum(draws[::THIN] < f[asked], axis=0)

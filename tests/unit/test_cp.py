@@ -3,10 +3,10 @@
 import itertools
 
 import numpy as np
-import oracles
 import pytest
 from numpy.typing import NDArray
 
+import oracles
 from bktf import cp
 
 Floats = NDArray[np.float64]

@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-import oracles
 import pytest
 from numpy.typing import NDArray
 from test_statespace import LENGTHSCALES, assert_moments, make_axis, make_seen
 
+import oracles
 from bktf import dense
 
 Floats = NDArray[np.float64]

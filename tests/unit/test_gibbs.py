@@ -1,10 +1,10 @@
 """The parts of the sampler that are not statistical: bookkeeping against plain loops."""
 
 import numpy as np
-import oracles
 import pytest
 from prior_preservation import UPDATES, apply, draw_joint, make_setup, make_work
 
+import oracles
 from bktf import slice_sampling, sums
 from bktf.fitting import new_state
 from bktf.processes import _update_markov

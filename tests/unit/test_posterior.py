@@ -195,7 +195,7 @@ def test_a_failed_save_leaves_the_old_file_as_it_was(tmp_path: Path, monkeypatch
     posterior.save(path)
     before = path.read_bytes()
 
-    def broken(*args: object, **kwargs: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise OSError("disk full")
 
     monkeypatch.setattr(np, "savez_compressed", broken)

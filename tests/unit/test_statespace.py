@@ -1,11 +1,14 @@
 """The Markov kernels against dense linear algebra and against extended precision."""
 
+from collections.abc import Callable
+from typing import Any
+
 import mpmath
 import numpy as np
-import oracles
 import pytest
 from numpy.typing import NDArray
 
+import oracles
 from bktf import matern32, statespace
 from bktf.bridges import plan_between, steps_along
 
@@ -170,7 +173,7 @@ def test_states_drawn_between_complete_a_prior_draw_of_the_whole_axis(order: int
     every = np.concatenate((coords, new))
     K = oracles.matern(order, ls, every, every)
     nothing = np.zeros((3, 1))
-    functions = [lambda s, o: statespace.draw_between(order, ls, coords, s, new, o, rng)]
+    functions: list[Callable[[Floats, Floats], Any]] = [lambda s, o: statespace.draw_between(order, ls, coords, s, new, o, rng)]
     if order == 2:
         functions.append(lambda s, o: matern32.draw_between(ls, s, *plan_between(coords, new, joint=True), o, rng))
     for draw_between in functions:

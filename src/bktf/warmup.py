@@ -1,0 +1,37 @@
+"""Fill the on-disk cache of compiled code, once, before a fleet of workers starts: python -m bktf.warmup."""
+
+import argparse
+import time
+
+import numpy as np
+
+from bktf.fitting import fit
+from bktf.model import KINDS
+
+
+def warm_up(kernels: list[str]) -> None:
+    """Compile everything that fits and their questions need, for these kernels, alone and with shared length-scales."""
+    axes = [np.linspace(0.0, 1.0, 4)] * 2
+    X, y = [[0.0, 0.0], [1.0, 1.0]], [0.0, 1.0]
+    for kernel in kernels:
+        for shared in (False, True):
+            posterior = fit(axes, X, y, seed=0, n_sweeps=2, n_burn_in=1, kernel=kernel, shared_lengthscales=shared)
+            posterior.mean([[0.1, 0.2]])
+            posterior.draws_at([[0.1, 0.2]])
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(prog="python -m bktf.warmup", description=__doc__)
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help=f"which kernels, of {', '.join(KINDS)}; all by default")
+    kernels = parser.parse_args().kernels or list(KINDS)
+    unknown = [k for k in kernels if k not in KINDS]
+    if unknown:
+        parser.error(f"no such kernel: {unknown[0]!r}; choose from {', '.join(KINDS)}")
+    began = time.perf_counter()
+    warm_up(kernels)
+    print(f"compiled code for {', '.join(kernels)} is in place ({time.perf_counter() - began:.1f} s)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Imports go down only: each room may use the rooms before it, never those after."""
+
+import ast
+from pathlib import Path
+
+from conftest import ROOT
+
+ROOMS = [
+    "version", "_jit", "slice_sampling", "sums", "statespace", "matern32", "dense", "bridges", "processes", "records", "gibbs",
+    "cp", "alignment", "diagnostics", "storage", "model", "axes", "observations", "chains", "posterior", "fitting", "validation",
+    "integrations.arviz", "integrations", "warmup", "",
+]  # fmt: skip
+PACKAGE = ROOT / "src" / "bktf"
+
+
+def room_of(path: Path) -> str:
+    name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+    return name.removesuffix("__init__").rstrip(".")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """Rooms imported at the top level of a module; an import inside a function is an optional extra's."""
+    rooms = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "bktf":
+            rooms |= {node.module.removeprefix("bktf.")} if node.module != "bktf" else {alias.name for alias in node.names}
+    return rooms
+
+
+def test_every_file_is_a_room_in_the_list() -> None:
+    assert {room_of(path) for path in PACKAGE.rglob("*.py")} == set(ROOMS)
+
+
+def test_imports_go_down_only() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        here = ROOMS.index(room_of(path))
+        for other in imported_rooms(path):
+            assert ROOMS.index(other) < here, f"{path.name} imports {other}, which stands above it"
+
+
+def test_the_core_import_pulls_in_nothing_heavy() -> None:
+    import subprocess
+    import sys
+
+    heavy = ["scipy.stats", "scipy.optimize", "scipy.spatial", "scipy.special", "optuna", "matplotlib", "pandas", "torch", "arviz", "tqdm"]
+    code = f"import sys, bktf; print([m for m in {heavy} if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
