@@ -3,13 +3,14 @@
 import math
 import os
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bktf import cp, processes
+from bktf.acquisition import choose
 from bktf.alignment import Aligned, align
 from bktf.axes import Axis, check_points
 from bktf.bridges import plan_between
@@ -141,6 +142,30 @@ class Posterior:
         moments = cp.grid_moments(self.factors, self.weights)
         return GridMoments(self.standardisation.to_user(moments.mean), np.asarray(self.standardisation.scale * np.sqrt(moments.variance)))
 
+    # --- the next point ------------------------------------------------------------------------------------------
+
+    def argmax(
+        self, acquisition: str = "ei", beta: float = 2.0, exclude: ArrayLike | None = None, pending: ArrayLike | None = None
+    ) -> Floats:
+        """The point of the grid to try next when larger is better, (D,); see `bktf.acquisition.choose`."""
+        point = choose(self, acquisition, beta=beta, exclude=exclude, pending=pending).point
+        if point is None:
+            raise ValueError(
+                "every cell of the grid is excluded or pending: there is nothing left to choose. Allow repeats or refine the axes"
+            )
+        return point
+
+    def argmin(
+        self, acquisition: str = "ei", beta: float = 2.0, exclude: ArrayLike | None = None, pending: ArrayLike | None = None
+    ) -> Floats:
+        """The point of the grid to try next when smaller is better, (D,)."""
+        return self.negated().argmax(acquisition, beta, exclude, pending)
+
+    def negated(self) -> "Posterior":
+        """The posterior of −f given −y."""
+        standardisation = Standardisation(-self.standardisation.mean, self.standardisation.scale)
+        return replace(self, y=-self.y, weights=-self.weights, standardisation=standardisation)
+
     # --- the draws themselves ------------------------------------------------------------------------------------
 
     def aligned_factors(self) -> tuple[Floats, ...]:
@@ -215,6 +240,11 @@ class Posterior:
             seed=int(settings["seed"]),
             **{name: arrays[name] for name in ARRAYS},
         )
+
+    def component_products(self, X: ArrayLike) -> Floats:
+        """Products of the factors of each component at points, (K, R, n), without weights, in the model's units."""
+        tables, index = self._drawn_tables(check_points(X, self.grid))
+        return cp.products(tables, index)
 
     # --- inside --------------------------------------------------------------------------------------------------
 

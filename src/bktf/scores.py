@@ -1,0 +1,158 @@
+"""Acquisition scores over draws, and coordinate ascent on them.
+
+A *score* turns the values f_k(x) of K draws (or, with the weights integrated out, K normal distributions) into one number:
+
+    EI           mean_k max(f_k(x) − threshold_k, 0)
+    UCB          u + β·√v with mean u and variance v over draws                          (paper: section 3.4)
+    EI, weights  mean_k E max(N(μ_k(x), σ_k²(x)) − threshold_k, 0), μ_k and σ_k from the posterior of the weights given the factors
+                 of draw k; in logarithms, so it is defined where plain EI is 0
+
+Tables are laid out (M, R, K): all draws of a component at one axis point lie together. With the products of all other axes cached,
+moving along one axis costs O(K·R) per point.
+"""
+
+import math
+
+import numpy as np
+
+from bktf._jit import kernel, part
+
+EI = 0
+UCB = 1
+EI_WEIGHTS = 2
+
+TAIL = -25.0  # below this, the asymptotic form of log h is exact in double precision
+
+
+@part
+def log_expected_excess(z):
+    """log(φ(z) + z·Φ(z)), the logarithm of the expected excess of a standard normal over −z, without cancellation."""
+    if z > -1.0:
+        return math.log(math.exp(-0.5 * z * z) * 0.3989422804014327 + 0.5 * z * math.erfc(-z * 0.7071067811865476))
+    if z > TAIL:
+        ratio = 0.5 * math.erfc(-z * 0.7071067811865476) / (math.exp(-0.5 * z * z) * 0.3989422804014327)
+        return -0.5 * z * z - 0.9189385332046727 + math.log1p(z * ratio)
+    return -0.5 * z * z - 0.9189385332046727 - 2.0 * math.log(-z)
+
+
+@part
+def score_of(kind, beta, products, weights, roots, thresholds):
+    """The score of one point from its products (R, K).
+
+    weights (R, K): the draws' own, or posterior means; roots (R, R, K): with the weights integrated out, the inverse Cholesky factors of
+    their posterior precisions (lower triangular), otherwise not read.
+    """
+    n_components, n_draws = products.shape
+    total = 0.0
+    squares = 0.0
+    largest = -np.inf
+    for k in range(n_draws):
+        f = 0.0
+        for r in range(n_components):
+            f += weights[r, k] * products[r, k]
+        if kind == EI:
+            total += max(f - thresholds[k], 0.0)
+        elif kind == UCB:
+            total += f
+            squares += f * f
+        else:
+            variance = 0.0
+            for a in range(n_components):
+                part_a = 0.0
+                for r in range(a + 1):
+                    part_a += roots[a, r, k] * products[r, k]
+                variance += part_a * part_a
+            gain = f - thresholds[k]
+            if variance > 0.0:
+                deviation = math.sqrt(variance)
+                log_gain = math.log(deviation) + log_expected_excess(gain / deviation)
+            else:
+                log_gain = math.log(gain) if gain > 0.0 else -np.inf
+            if log_gain > largest:  # running log-sum-exp
+                total = total * math.exp(largest - log_gain) + 1.0
+                largest = log_gain
+            elif log_gain > -np.inf:
+                total += math.exp(log_gain - largest)
+    if kind == EI:
+        return total / n_draws
+    if kind == UCB:
+        mean = total / n_draws
+        return mean + beta * math.sqrt(max(squares / n_draws - mean * mean, 0.0))
+    return largest + math.log(total / n_draws) if total > 0.0 else -np.inf
+
+
+@part
+def products_without(table, starts, cell, skipped, out):
+    """Write the products (R, K) over all axes but one at a cell into out; skipped = −1: over all axes."""
+    n_components, n_draws = out.shape
+    for r in range(n_components):
+        for k in range(n_draws):
+            out[r, k] = 1.0
+    for d in range(cell.size):
+        if d != skipped:
+            row = table[starts[d] + cell[d]]
+            for r in range(n_components):
+                for k in range(n_draws):
+                    out[r, k] *= row[r, k]
+
+
+@part
+def is_excluded(cell, axis, value, excluded):
+    """Whether the cell with this value on this axis is among the excluded (E, D)."""
+    for e in range(excluded.shape[0]):
+        if excluded[e, axis] == value:
+            same = True
+            for d in range(cell.size):
+                if d != axis and excluded[e, d] != cell[d]:
+                    same = False
+                    break
+            if same:
+                return True
+    return False
+
+
+@kernel
+def score_cells(kind, beta, table, starts, weights, roots, thresholds, cells):
+    """Scores (n,) of cells (n, D)."""
+    products = np.empty((table.shape[1], table.shape[2]))
+    scores = np.empty(cells.shape[0])
+    for i in range(cells.shape[0]):
+        products_without(table, starts, cells[i], -1, products)
+        scores[i] = score_of(kind, beta, products, weights, roots, thresholds)
+    return scores
+
+
+@kernel
+def ascend(kind, beta, table, starts, weights, roots, thresholds, excluded, max_passes, cells, scores):
+    """Climb from each of cells (n, D), whose scores are known, one axis at a time, past excluded cells; overwrites both.
+
+    A start that is excluded itself has score −∞ and moves to the best allowed neighbour, if it has one.
+    """
+    others = np.empty((table.shape[1], table.shape[2]))
+    products = np.empty((table.shape[1], table.shape[2]))
+    n_dims = starts.size - 1
+    for i in range(cells.shape[0]):
+        cell = cells[i]
+        for _ in range(max_passes):
+            moved = False
+            for d in range(n_dims):
+                products_without(table, starts, cell, d, others)
+                best = scores[i]
+                best_value = cell[d]
+                for j in range(starts[d + 1] - starts[d]):
+                    if j == cell[d]:
+                        continue
+                    row = table[starts[d] + j]
+                    for r in range(others.shape[0]):
+                        for k in range(others.shape[1]):
+                            products[r, k] = others[r, k] * row[r, k]
+                    value = score_of(kind, beta, products, weights, roots, thresholds)
+                    if value > best and not is_excluded(cell, d, j, excluded):
+                        best = value
+                        best_value = j
+                if best > scores[i]:
+                    scores[i] = best
+                    cell[d] = best_value
+                    moved = True
+            if not moved:
+                break
