@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bktf import scores
-from bktf.forms import Floats, Forms, Ints, make_forms
 from bktf.axes import check_points
+from bktf.forms import Floats, Forms, Ints, make_forms
 from bktf.search import Found, bound_boxes, maximum_over_draws
 
 if TYPE_CHECKING:  # the posterior calls this room; here its name is only for readers and type checkers
@@ -191,7 +191,7 @@ def choose(
     integrate_weights: bool = False,
     seed: int = 0,
 ) -> Choice:
-    """The point of the grid to try next; larger is better. (`posterior.argmin` flips the sign, `posterior.argmax` does not.)
+    """The point of the grid to try next, where larger is better (`posterior.argmin` flips the sign).
 
     Args:
         posterior: a fit.

@@ -27,7 +27,7 @@ class Forms(NamedTuple):
         return self.starts.size - 1
 
     def values(self, cells: Ints) -> Floats:
-        """f of every form at cells (n, D): (K, n)."""
+        """Values of every form at cells (n, D): (K, n)."""
         taken = self.coordinates[:, :, self.starts[:-1] + cells]  # (K, C, n, D)
         if not self.additive:
             return np.asarray(taken.prod(axis=3).sum(axis=1))

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 N_BASE = 65  # points of the base grid
-SCALES = 10  # halvings of the base spacing around each incumbent
+SCALES = 12  # halvings of the base spacing around each incumbent; on an axis with steps, down to one step
 MAX_POINTS = 512
 
 
@@ -49,13 +49,15 @@ def refine_axis(
         raise ValueError(f"step must be a positive number or None; got {step!r}")
     if not 2 <= n_base <= max_points:
         raise ValueError(f"n_base must lie in [2, max_points]; got {n_base} with max_points={max_points}")
-    tried, best = np.atleast_1d(np.asarray(observed, dtype=float)), np.atleast_1d(np.asarray(incumbents, dtype=float))
+    tried: Floats = np.atleast_1d(np.asarray(observed, dtype=np.float64))
+    best: Floats = np.atleast_1d(np.asarray(incumbents, dtype=np.float64))
     if step is not None and np.floor((high - low) / step + 1e-9) + 1 <= max_points:
-        points = low + step * np.arange(int(np.floor((high - low) / step + 1e-9)) + 1)
+        points: Floats = np.asarray(low + step * np.arange(int(np.floor((high - low) / step + 1e-9)) + 1), dtype=np.float64)
         return RefinedAxis(points, points[_nearest(points, tried)])
 
     spacing = (high - low) / (n_base - 1)
-    distances = spacing / 2.0 ** np.arange(SCALES + 1)
+    halvings = SCALES if step is None else int(np.ceil(np.log2(max(spacing / step, 1.0))))
+    distances = spacing / 2.0 ** np.arange(halvings + 1)
     around = (best[:, None] + np.concatenate((-distances, distances))).ravel() if best.size else np.zeros(0)
     wanted = np.concatenate((np.linspace(low, high, n_base), best, around[(around > low) & (around < high)], tried[::-1]))
     on_values = _on_values(np.clip(wanted, low, high), low, high, step)
@@ -69,7 +71,7 @@ def refine_axis(
         if key not in seen:
             seen |= {key - 1, key, key + 1}
             kept.append(value)
-    points = np.sort(np.array(kept))
+    points = np.sort(np.array(kept, dtype=np.float64))
     return RefinedAxis(points, points[_nearest(points, tried)])
 
 

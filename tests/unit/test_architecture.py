@@ -7,8 +7,9 @@ from conftest import ROOT
 
 ROOMS = [
     "version", "_jit", "slice_sampling", "sums", "statespace", "matern32", "dense", "bridges", "processes", "records", "gibbs",
-    "cp", "alignment", "diagnostics", "storage", "model", "axes", "observations", "chains", "hull", "forms", "search", "scores", "refinement", "acquisition", "posterior", "fitting", "validation",
-    "integrations.arviz", "integrations", "warmup", "",
+    "cp", "alignment", "diagnostics", "storage", "model", "axes", "observations", "chains",
+    "hull", "forms", "search", "scores", "refinement", "acquisition",
+    "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup", "",
 ]  # fmt: skip
 PACKAGE = ROOT / "src" / "bktf"
 

@@ -47,7 +47,7 @@ def make_case(rng: np.random.Generator, rank: int, main: bool, style: str) -> tu
 def exclude(rng: np.random.Generator, cells: NDArray[np.int64]) -> set[tuple[int, ...]]:
     """From no cell to all but one, the extremes often."""
     n = len(cells)
-    count = int(rng.choice([0, n - 1, rng.integers(0, n), min(n - 1, 3)]))
+    count = int(rng.choice(np.array([0, n - 1, rng.integers(0, n), min(n - 1, 3)])))
     return {tuple(c) for c in cells[rng.permutation(n)[:count]]}
 
 
