@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TORCH ?= torch==2.13.0
 
 # Numba's cache looks only at a function's own file; a folder named by all sources cannot hold stale code.
 SOURCES := $(shell find src/bktf -name '*.py' | LC_ALL=C sort)
@@ -11,7 +12,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $(SOURCES) | sha256
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test test-bugs lint bench clean
+.PHONY: help demo test test-bugs lint bench bench-peers clean
 
 help:
 	@echo "make demo   fit the introductory function and show what was learned"
@@ -19,6 +20,7 @@ help:
 	@echo "make test-bugs  put bugs into copies of the sampler and see its statistical tests fail"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  speed, as ratios in one run"
+	@echo "make bench-peers  one suggestion against Optuna's GPSampler and BoTorch's SAAS (installs torch)"
 	@echo "make clean  remove the virtual environment and caches"
 
 $(READY): pyproject.toml
@@ -41,8 +43,18 @@ lint: $(READY)
 	$(BIN)/mypy
 
 bench: $(READY)
-	$(BIN)/python -m benchmarks.surrogate
+	$(BIN)/python -m benchmarks.surrogate; surrogate=$$?; $(BIN)/python -m benchmarks.acquisition && exit $$surrogate
+
+# A virtual environment of its own: the CPU build of torch first, then what depends on it.
+.venv-peers/.ready: pyproject.toml
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/pip install --quiet --disable-pip-version-check $(TORCH)
+	.venv-peers/bin/pip install --quiet --disable-pip-version-check -e '.[peers]'
+	touch $@
+
+bench-peers: .venv-peers/.ready
+	.venv-peers/bin/python -m benchmarks.peers
 
 clean:
-	rm -rf $(VENV) .numba_cache .pytest_cache .mypy_cache .ruff_cache build src/*.egg-info
+	rm -rf $(VENV) .venv-peers .numba_cache .pytest_cache .mypy_cache .ruff_cache build src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

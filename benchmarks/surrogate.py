@@ -3,13 +3,9 @@
 python -m benchmarks.surrogate
 """
 
-import os
-import resource
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -17,18 +13,9 @@ from numpy.typing import NDArray
 
 import bktf
 from benchmarks import dense_reference
+from benchmarks.measuring import check, child_cpu, cpu_seconds, growth
 
 Floats = NDArray[np.float64]
-
-
-def cpu_seconds(job: Callable[[], object], repeats: int = 3) -> float:
-    """CPU time of a job: the best of a few runs."""
-    times = []
-    for _ in range(repeats):
-        began = time.process_time()
-        job()
-        times.append(time.process_time() - began)
-    return min(times)
 
 
 def data(sizes: tuple[int, ...], n: int, seed: int = 0) -> tuple[list[Floats], NDArray[np.int64], Floats, Floats]:
@@ -53,41 +40,10 @@ def against_the_dense_reference(sizes: tuple[int, ...], n: int, wanted: float) -
     return ratio >= wanted
 
 
-def growth(name: str, factor: float, jobs: list[tuple[str, Callable[[], object]]]) -> bool:
-    """Whether each job costs at most 1.5·factor times the one before."""
-    fine = True
-    costs = []
-    for label, job in jobs:
-        job()
-        costs.append(cpu_seconds(job))
-        times = costs[-1] / costs[-2] if len(costs) > 1 else float("nan")
-        note = "" if len(costs) == 1 else f"  {times:5.1f} times the one before (at most {1.5 * factor:.0f})"
-        print(f"  {name} = {label}: {costs[-1] * 1e3:8.1f} ms{note}")
-        fine = fine and not times > 1.5 * factor
-    return fine
-
-
 def fit_job(sizes: tuple[int, ...], n: int) -> Callable[[], object]:
     """A short fit on a grid of these sizes."""
     axes, _, X, y = data(sizes, n)
     return lambda: bktf.fit(axes, X, y, seed=0, n_sweeps=24, n_burn_in=12)
-
-
-def child_cpu(code: str, repeats: int, **environment: str) -> float:
-    """CPU seconds of a Python process that runs `code`: the median of a few."""
-    times = []
-    for _ in range(repeats):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | environment, stderr=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return statistics.median(times)
-
-
-def check(name: str, value: float, limit: float) -> bool:
-    """Print a figure beside its limit."""
-    print(f"  {name}: {value:6.2f} (at most {limit:g})")
-    return value <= limit
 
 
 SMALL_FIT = "import numpy as np, bktf; a = [np.linspace(0, 1, 12)] * 2; bktf.fit(a, [[0, 0], [1, 1], [0, 1]], [1.0, 2.0, 0.0], seed=0)"

@@ -1,0 +1,97 @@
+"""One suggestion from 60 points of Hartmann-6: ours, Optuna's GPSampler, BoTorch's fully Bayesian SAAS; CPU seconds, one run.
+
+python -m benchmarks.peers        (needs torch and botorch: make bench-peers installs the CPU build)
+"""
+
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import optuna
+from numpy.typing import NDArray
+
+import bktf
+
+Floats = NDArray[np.float64]
+
+A = np.array([[10, 3, 17, 3.5, 1.7, 8], [0.05, 10, 17, 0.1, 8, 14], [3, 3.5, 1.7, 10, 17, 8], [17, 8, 0.05, 10, 0.1, 14]])
+B = 1e-4 * np.array(
+    [
+        [1312, 1696, 5569, 124, 8283, 5886],
+        [2329, 4135, 8307, 3736, 1004, 9991],
+        [2348, 1451, 3522, 2883, 3047, 6650],
+        [4047, 8828, 8732, 5743, 1091, 381],
+    ]
+)
+C = np.array([1.0, 1.2, 3.0, 3.2])
+
+
+def hartmann(X: Floats) -> Floats:
+    """Hartmann-6, to be minimised."""
+    return np.asarray(-np.exp(-np.einsum("jd,njd->nj", A, (X[:, None, :] - B) ** 2)) @ C)
+
+
+def cpu(job: Callable[[], Any]) -> float:
+    """CPU seconds of one call."""
+    began = time.process_time()
+    job()
+    return time.process_time() - began
+
+
+def gp_sampler(X: Floats, y: Floats) -> Callable[[], Any]:
+    """One ask of a study that knows the data; called once before, to warm up."""
+    space: dict[str, Any] = {f"x{d}": optuna.distributions.FloatDistribution(0.0, 1.0) for d in range(6)}
+    study = optuna.create_study(sampler=optuna.samplers.GPSampler(seed=0))
+    for row, value in zip(X.tolist(), y.tolist(), strict=True):
+        study.add_trial(optuna.trial.create_trial(params={f"x{d}": v for d, v in enumerate(row)}, distributions=space, value=value))
+    study.ask(space)
+    return lambda: study.ask(space)
+
+
+def saas(X: Floats, y: Floats) -> Callable[[], Any]:
+    """Fit SAAS by NUTS at BoTorch's defaults and maximise LogEI."""
+    import torch
+    from botorch.acquisition.logei import qLogExpectedImprovement
+    from botorch.fit import fit_fully_bayesian_model_nuts
+    from botorch.models.fully_bayesian import SaasFullyBayesianSingleTaskGP
+    from botorch.models.transforms import Standardize
+    from botorch.optim import optimize_acqf
+
+    def suggest() -> None:
+        model = SaasFullyBayesianSingleTaskGP(torch.tensor(X), torch.tensor(-y)[:, None], outcome_transform=Standardize(1))
+        fit_fully_bayesian_model_nuts(model, disable_progbar=True)
+        acquisition = qLogExpectedImprovement(model, best_f=float((-y).max()))
+        bounds = torch.tensor([[0.0] * 6, [1.0] * 6], dtype=torch.double)
+        optimize_acqf(acquisition, bounds, q=1, num_restarts=4, raw_samples=64)
+
+    return suggest
+
+
+def main() -> int:
+    """Print the three and the two ratios; exit code 1 where a mark is missed."""
+    warnings.simplefilter("ignore")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    rng = np.random.default_rng(0)
+    axes = [np.linspace(0, 1, 12)] * 6
+    X = rng.integers(0, 12, (60, 6)) / 11
+    y = hartmann(X)
+
+    def ours() -> None:
+        bktf.fit(axes, X, y, seed=0).argmin("ei", exclude=X)
+
+    ours()
+    ask = gp_sampler(X, y)
+    own = min(cpu(ours) for _ in range(5))
+    gp = float(np.median([cpu(ask) for _ in range(5)]))
+    print(f"bktf, 400 sweeps and EI      {own:8.3f} s")
+    print(f"Optuna GPSampler             {gp:8.3f} s   {gp / own:6.0f} times ours (wanted 1)", flush=True)
+    nuts = cpu(saas(X, y))
+    print(f"BoTorch SAAS with NUTS       {nuts:8.3f} s   {nuts / own:6.0f} times ours (wanted 100)")
+    return 0 if gp >= own and nuts >= 100 * own else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
