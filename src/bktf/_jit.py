@@ -68,6 +68,7 @@ def operation(result: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Ca
         @functools.cache
         def pointer() -> Any:
             signature = result(*arguments)
+            announce_compilation(kernel(function))
             try:
                 return numba.cfunc(signature, cache=True, error_model="numpy")(function)
             except RuntimeError:
@@ -85,5 +86,5 @@ def announce_compilation(entry: Callable[..., Any]) -> None:
     if getattr(dispatcher, "signatures", True):  # compiled or loaded already, or compilation is switched off
         return
     folder = dispatcher.stats.cache_path
-    if folder is None or not any(Path(folder).glob(f"*.{dispatcher.py_func.__name__}-*.nbi")):
+    if folder is not None and not any(Path(folder).glob(f"*.{dispatcher.py_func.__name__}-*.nbi")):
         _say_once(COMPILING)

@@ -1,6 +1,6 @@
 """Axes: ordered points in the user's units, scaled to [0, 1] for the model; points of X ⇄ places on the axes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,8 +55,11 @@ class Axis:
         fresh = np.unique(values[self.locate(values) < 0])
         if fresh.size == 0:
             return self
-        apart = np.concatenate(([True], np.diff(fresh) > SAME_POINT * self.length))
-        return Axis(np.union1d(self.points, fresh[apart]), self.kernel)
+        kept = [fresh[0]]
+        for value in fresh[1:]:  # each against the last one kept, so that a chain of tiny steps cannot wander off
+            if value - kept[-1] > SAME_POINT * self.length:
+                kept.append(value)
+        return Axis(np.union1d(self.points, kept), self.kernel)
 
 
 def check_axes(axes: Sequence[ArrayLike]) -> tuple[Floats, ...]:
@@ -64,6 +67,8 @@ def check_axes(axes: Sequence[ArrayLike]) -> tuple[Floats, ...]:
     given: object = axes
     if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype != object:
         raise ValueError("axes must be a list with one array of points per dimension; got a single array (write [axis] for D = 1)")
+    if not isinstance(given, Iterable):
+        raise ValueError(f"axes must be a list with one array of points per dimension; got {type(given).__name__}")
     checked = []
     for d, axis in enumerate(axes):
         try:
@@ -82,8 +87,11 @@ def check_axes(axes: Sequence[ArrayLike]) -> tuple[Floats, ...]:
             raise ValueError(
                 f"axis {d} must increase; got {points[j]:g} followed by {points[j + 1]:g} at place {j}. Sort it and drop repeats"
             )
-        if points.size > 1 and gaps.min() <= 2 * SAME_POINT * (points[-1] - points[0]):
-            raise ValueError(f"axis {d} has points closer than {2 * SAME_POINT:g} of its length, which count as one; drop one of them")
+        if points.size > 1 and gaps.min() <= 0.99 * SAME_POINT * (points[-1] - points[0]):
+            raise ValueError(
+                f"axis {d} has points closer than {SAME_POINT:g} of its length, which count as one; drop one of them, "
+                "or give the logarithms of an axis that spans many orders of magnitude"
+            )
         checked.append(points)
     if not checked:
         raise ValueError("axes must hold at least one axis; got none")

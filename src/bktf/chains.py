@@ -70,8 +70,31 @@ def states_between(
             draw, kind, axis.period, matrix_of(axis), lengthscales, coords, states, new_coords, *plan, out, first, first + count, rng
         )
 
-    paced(n_draws, int(FIRST_CALL / (n_components * (coords.size + new_coords.size) * PER_POINT)), advance, stop)
+    paced(n_draws, first_guess(axis, n_components, coords.size + new_coords.size), advance, stop)
     return out
+
+
+def moments_between(axis: Axis, lengthscales: Floats, coords: Floats, states: Floats, new_coords: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance (K, R, u) of the factors at each new scaled coordinate given states (K, R, m, S) at coords."""
+    n_draws, n_components = states.shape[:2]
+    means, variances = np.empty((2, n_draws, n_components, new_coords.size))
+    kind = axis.kernel.kind
+    moments = processes.between(kind).moments
+    plan = plan_between(coords, new_coords, joint=False)
+
+    def advance(first: int, count: int) -> None:
+        processes.all_moments_between(
+            moments, kind, axis.period, matrix_of(axis), lengthscales, coords, states, new_coords, *plan, means, variances,
+            first, first + count,
+        )  # fmt: skip
+
+    paced(n_draws, first_guess(axis, n_components, coords.size + new_coords.size), advance, threading.Event())
+    return means, variances
+
+
+def first_guess(axis: Axis, n_components: int, n_points: int) -> int:
+    """Draws whose factors on one axis the first call should take."""
+    return 1 if axis.kernel.is_dense else int(FIRST_CALL / (n_components * n_points * PER_POINT))
 
 
 def run_chain(
@@ -107,7 +130,8 @@ def run_chain(
         report((step + count) // per_sweep - step // per_sweep)
 
     cost = block * (n * PER_OBSERVATION + n_coords / n_dims * PER_POINT)
-    paced(n_sweeps * per_sweep, int(FIRST_CALL / cost), advance, stop)
+    dense = any(axis.kernel.is_dense for axis in axes)  # costs that grow faster than linearly are found out by trying
+    paced(n_sweeps * per_sweep, 1 if dense else int(FIRST_CALL / cost), advance, stop)
 
     states = []
     for d, axis in enumerate(axes):

@@ -17,6 +17,8 @@ SQUARED_EXPONENTIAL = 4
 PERIODIC = 5
 GIVEN = 6
 
+MOMENTS_BLOCK = 32  # new points whose moments are found together
+CHOLESKY_FLOOR = 1e-15  # a pivot below this share of its diagonal entry is rounding
 PIVOT_FLOOR = 4 * 2.220446049250313e-16  # residual variances below this share of the largest are rounding
 
 
@@ -87,10 +89,12 @@ def factor_cholesky(H, n):
     """Overwrite the lower triangle of H[:n, :n] with its Cholesky factor; return the log determinant."""
     log_det = 0.0
     for j in range(n):
+        floor = CHOLESKY_FLOOR * H[j, j]
         for k in range(j):
             for i in range(j, n):
                 H[i, j] -= H[i, k] * H[j, k]
-        root = math.sqrt(H[j, j])
+        root = math.sqrt(max(H[j, j], floor))
+        H[j, j] = root * root
         log_det += 2.0 * math.log(root)
         for i in range(j, n):
             H[i, j] /= root
@@ -245,15 +249,17 @@ def draw_between(kind, period, given, lengthscale, coords, states, new_coords, o
 def moments_between(kind, period, given, lengthscale, coords, states, new_coords, out_mean, out_variance):
     """Write mean and variance of the factor at each of new_coords given its values states[:, 0] at coords."""
     m = coords.size
-    every = np.concatenate((coords, new_coords))
-    G, pivots, rank_first, rank = root_on_axis(kind, period, given, lengthscale, every, m)
-    z = known_coefficients(G, pivots, rank_first, states)
-    for j in range(new_coords.size):
-        mean = 0.0
-        variance = 0.0
-        for k in range(rank_first):
-            mean += G[m + j, k] * z[k]
-        for k in range(rank_first, rank):
-            variance += G[m + j, k] * G[m + j, k]
-        out_mean[j] = mean
-        out_variance[j] = variance
+    for first in range(0, new_coords.size, MOMENTS_BLOCK):  # one by one they are independent, so the cost stays linear in them
+        some = new_coords[first : first + MOMENTS_BLOCK]
+        every = np.concatenate((coords, some))
+        G, pivots, rank_first, rank = root_on_axis(kind, period, given, lengthscale, every, m)
+        z = known_coefficients(G, pivots, rank_first, states)
+        for j in range(some.size):
+            mean = 0.0
+            variance = 0.0
+            for k in range(rank_first):
+                mean += G[m + j, k] * z[k]
+            for k in range(rank_first, rank):
+                variance += G[m + j, k] * G[m + j, k]
+            out_mean[first + j] = mean
+            out_variance[first + j] = variance

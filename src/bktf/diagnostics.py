@@ -64,13 +64,18 @@ class Diagnostics:
         width = max(len(self.names[i]) for i in worst)
         lines = [f"{'quantity':{width}s}  split R-hat  effective draws"]
         lines += [f"{self.names[i]:{width}s}  {self.rhat[i]:11.3f}  {self.ess[i]:15.0f}" for i in worst]
-        poor = int(np.sum(~(self.rhat <= 1.1)))
-        lines.append(f"{poor} of {len(self.names)} quantities have R-hat above 1.1")
+        if np.all(np.isnan(self.rhat)):
+            lines.append("too few draws to tell: R-hat needs at least four per chain")
+        else:
+            lines.append(f"{int(np.sum(self.rhat > 1.1))} of {len(self.names)} quantities have R-hat above 1.1")
         return "\n".join(lines)
 
 
 def diagnose(quantities: dict[str, Floats], n_chains: int) -> Diagnostics:
     """Diagnostics of draws (K,), chain after chain, by name."""
     stacked = np.stack(list(quantities.values()), axis=1)
+    stacked = stacked - stacked[:1]  # in units of its own spread, so that values near 1e±300 neither overflow nor vanish
+    largest = np.abs(stacked).max(axis=0)
+    stacked = stacked / np.where(largest > 0, largest, 1.0)
     chains = stacked.reshape(n_chains, -1, stacked.shape[1])
     return Diagnostics(tuple(quantities), split_rhat(chains), effective_sample_size(chains))

@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 
 import numpy as np
@@ -14,15 +14,18 @@ from bktf._jit import announce_compilation
 from bktf.axes import Axis, check_axes, check_points
 from bktf.bridges import steps_along
 from bktf.chains import ChainResult, run_chain, states_between
-from bktf.model import Kernel, Priors, Settings, resolve_active, resolve_kernels
+from bktf.model import Kernel, Priors, Settings, resolve_active, resolve_kernels, whole_number
 from bktf.observations import Standardisation, check_values
 from bktf.posterior import Posterior
 from bktf.records import Problem, State
+from bktf.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
 
 Floats = NDArray[np.float64]
 
 CHAIN_STREAM = 0
-NOISE_FLOOR = 1e-6  # a known noise below this share of the spread of y is raised to it, so that the chain can move
+LENGTHSCALE_RANGE = (np.exp(LOG_LENGTHSCALE_LOW), np.exp(LOG_LENGTHSCALE_HIGH))
+NOISE_RANGE = (1e-6, 1e6)  # a known noise outside this range, as a share of the spread of y, is moved into it
+UNITS_RANGE = (1e-8, 1e8)  # a warm start whose units of y differ by more than this begins with fresh weights and noise
 
 
 def fit(
@@ -61,12 +64,12 @@ def fit(
         shared_lengthscales: one length-scale per dimension for all components instead of one each.
         active: the components' dimensions, as in [(0, 1), (0,)]; replaces `rank`.
         noise_std: standard deviation of the observation noise where it is known, in the units of y; otherwise it is
-            learned. Below a millionth of the spread of y it counts as that.
+            learned. Below a millionth or above a million times the spread of y it counts as that.
         warm_start: a posterior of the same model on earlier data; chains start where it ended.
         n_threads: how many chains run at a time; by default as many as there are processors.
         show_progress_bar: show one, counting sweeps.
 
-    Paper: sections 3.1 and 3.3, algorithm 2. Differs: D1 to D8 in docs/paper_deviations.md.
+    Paper: sections 3.1 and 3.3, algorithm 2. Differs: D1 to D9 in docs/paper_deviations.md.
     """
     settings = Settings(n_sweeps=n_sweeps, n_burn_in=n_burn_in, n_chains=n_chains, shared_lengthscales=shared_lengthscales)
     priors = Priors() if priors is None else priors
@@ -89,7 +92,7 @@ def fit(
         _check_warm_start(warm_start, grid, mask)
 
     stop = threading.Event()
-    threads = min(n_chains, n_threads or os.cpu_count() or 1)
+    threads = min(n_chains, (os.cpu_count() or 1) if n_threads is None else whole_number("n_threads", n_threads, 1))
     announce_compilation(gibbs.run)
 
     def chain(number: int, report: Callable[[int], None]) -> ChainResult:
@@ -105,6 +108,13 @@ def fit(
 
     with _progress(n_sweeps * n_chains, show_progress_bar) as report:
         results = _run_all(chain, n_chains, threads, report, stop)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = [a.sum() for r in results for a in (r.weights, r.noise_precision, *r.states, r.weights * r.states[0][:, :, 0, 0])]
+    if not np.all(np.isfinite(sums)):
+        raise ArithmeticError(
+            "the draws overflowed double precision; use priors and a given covariance with values nearer to 1 "
+            f"(weight_var={priors.weight_var:g}, noise_rate={priors.noise_rate:g}, noise_std={noise_std})"
+        )
     return Posterior(
         grid=grid,
         X=observed_at,
@@ -205,9 +215,11 @@ def _known_precision(noise_std: float | None, standardisation: Standardisation) 
     """The noise precision in the model's units where the noise is known."""
     if noise_std is None:
         return None
-    if not isinstance(noise_std, int | float | np.number) or not np.isfinite(noise_std) or noise_std < 0:
+    number = isinstance(noise_std, int | float | np.floating | np.integer) and not isinstance(noise_std, bool)
+    if not number or not np.isfinite(noise_std) or noise_std < 0:
         raise ValueError(f"noise_std must be a number of at least 0, in the units of y, or None; got {noise_std!r}")
-    return float(max(float(noise_std) / standardisation.scale, NOISE_FLOOR) ** -2.0)
+    share = min(float(noise_std), NOISE_RANGE[1] * standardisation.scale) / standardisation.scale
+    return float(max(share, NOISE_RANGE[0]) ** -2.0)
 
 
 def _check_warm_start(warm: Posterior, grid: tuple[Axis, ...], active: NDArray[np.bool_]) -> None:
@@ -233,15 +245,19 @@ def _resume(
     """Write the last draw of a chain of `warm` into state: rescaled to today's units, drawn at today's new coordinates."""
     kept = warm.settings.n_kept
     k = (number % warm.settings.n_chains) * kept + kept - 1
-    ratio = warm.standardisation.scale / standardisation.scale
-    state.weights[:] = warm.weights[k] * ratio
-    if not problem.noise_known:
-        state.noise_precision[0] = warm.noise_precision[k] / ratio**2
+    log_ratio = np.log10(warm.standardisation.scale) - np.log10(standardisation.scale)
+    if np.log10(UNITS_RANGE[0]) < log_ratio < np.log10(UNITS_RANGE[1]):
+        ratio = 10.0**log_ratio
+        state.weights[:] = warm.weights[k] * ratio
+        if not problem.noise_known:
+            state.noise_precision[0] = warm.noise_precision[k] / ratio**2
     for d, axis in enumerate(grid):
         old = warm.grid[d]
         states = warm.states[d][k : k + 1]
-        lengthscales = warm.axis_lengthscales(d)[k : k + 1] * (old.length / axis.length)
-        if problem.shared:  # a fit with one length-scale each may warm one that shares them
+        lengthscales = warm.axis_lengthscales(d)[k : k + 1]
+        if problem.learned[d]:
+            lengthscales = np.clip(lengthscales * (old.length / axis.length), *LENGTHSCALE_RANGE)
+        if problem.shared and problem.active[:, d].any():  # a fit with one length-scale each may warm one that shares them
             lengthscales = np.where(np.isnan(lengthscales), np.nan, np.nanmean(lengthscales))
         state.lengthscales[:, d] = lengthscales[0]
         wanted = axis.points[observed[d]]
@@ -267,10 +283,12 @@ def _run_all(
     with ThreadPoolExecutor(threads, thread_name_prefix="bktf") as pool:
         futures = [pool.submit(chain, c, report) for c in range(n_chains)]
         try:
-            wait(futures)
+            wait(futures, return_when=FIRST_EXCEPTION)
         except BaseException:
             stop.set()
             raise
+        if any(f.done() and f.exception() is not None for f in futures):
+            stop.set()
         return [future.result() for future in futures]
 
 

@@ -61,7 +61,7 @@ class Periodic:
     period: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.period) and self.period > 0):
+        if not isinstance(self.period, int | float | np.number) or not (math.isfinite(self.period) and self.period > 0):
             raise ValueError(f"the period must be a positive number in the axis's own units; got {self.period!r}")
 
 
@@ -77,6 +77,11 @@ class AxisKernel:
     def has_lengthscale(self) -> bool:
         """Whether there is a length-scale to learn."""
         return self.covariance is None
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether it takes the dense path."""
+        return self.kind > processes.MATERN52
 
     def same_as(self, other: "AxisKernel") -> bool:
         """Whether two axes have the same kernel."""
@@ -113,7 +118,9 @@ def resolve_kernel(kernel: Kernel, d: int, n_points: int) -> AxisKernel:
     if np.abs(matrix - matrix.T).max() > 1e-8 * scale:
         raise ValueError(f"the covariance matrix of axis {d} must be symmetric; got one that differs from its transpose")
     lowest = float(np.linalg.eigvalsh(matrix)[0])
-    if scale == 0 or lowest < -1e-8 * scale:
+    if scale == 0:
+        raise ValueError(f"the covariance matrix of axis {d} must have a positive diagonal; it is zero")
+    if lowest < -1e-8 * scale:
         raise ValueError(f"the covariance matrix of axis {d} must be positive semi-definite; its lowest eigenvalue is {lowest:.3g}")
     return AxisKernel(dense.GIVEN, covariance=0.5 * (matrix + matrix.T))
 
@@ -133,19 +140,22 @@ def resolve_kernels(kernel: "Kernel | Sequence[Kernel]", sizes: Sequence[int]) -
 def resolve_active(rank: int, active: Sequence[Collection[int]] | None, n_dims: int) -> NDArray[np.bool_]:
     """Which dimensions each component uses, (R, D): all of them, or what `active` lists."""
     if active is None:
-        return np.ones((_whole("rank", rank, 1), n_dims), dtype=bool)
+        return np.ones((whole_number("rank", rank, 1), n_dims), dtype=bool)
+    given: object = active
+    if not isinstance(given, Sequence) or not len(given):
+        raise ValueError(f"active must list at least one component, as in [(0, 1), (0,)]; got {active!r}")
     mask = np.zeros((len(active), n_dims), dtype=bool)
-    if not len(active):
-        raise ValueError("active must list at least one component; got an empty list")
     for c, dims in enumerate(active):
-        chosen = sorted(set(dims))
-        if not chosen or not all(isinstance(d, int | np.integer) and 0 <= d < n_dims for d in chosen):
+        each: object = dims
+        chosen = list(each) if isinstance(each, Collection) else []
+        whole = all(isinstance(d, int | np.integer) and not isinstance(d, bool) and 0 <= d < n_dims for d in chosen)
+        if not chosen or not whole:
             raise ValueError(f"active[{c}] must name dimensions among 0 … {n_dims - 1}, at least one; got {dims!r}")
         mask[c, chosen] = True
     return mask
 
 
-def _whole(name: str, value: object, least: int) -> int:
+def whole_number(name: str, value: object, least: int) -> int:
     """A whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
@@ -162,9 +172,11 @@ class Settings:
     shared_lengthscales: bool = False
 
     def __post_init__(self) -> None:
-        _whole("n_sweeps", self.n_sweeps, 1)
-        _whole("n_chains", self.n_chains, 1)
-        _whole("n_burn_in", self.n_burn_in, 0)
+        whole_number("n_sweeps", self.n_sweeps, 1)
+        whole_number("n_chains", self.n_chains, 1)
+        whole_number("n_burn_in", self.n_burn_in, 0)
+        if not isinstance(self.shared_lengthscales, bool | np.bool_):
+            raise ValueError(f"shared_lengthscales must be True or False; got {self.shared_lengthscales!r}")
         if self.n_burn_in >= self.n_sweeps:
             raise ValueError(f"n_burn_in must lie in [0, n_sweeps); got {self.n_burn_in} with n_sweeps={self.n_sweeps}")
 

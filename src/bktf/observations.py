@@ -40,6 +40,10 @@ class Standardisation:
 
 def check_values(y: ArrayLike, n_points: int) -> Floats:
     """Y as an (n,) array of finite numbers, one per point."""
+    if np.ma.isMaskedArray(y):
+        y = np.ma.asarray(y, dtype=float).filled(np.nan)
+    if np.iscomplexobj(y):
+        raise ValueError("y must be real numbers; got complex ones")
     try:
         values = np.array(y, dtype=float)
     except (TypeError, ValueError):

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bktf import cp, processes
+from bktf import cp
 from bktf.acquisition import choose
 from bktf.alignment import Aligned, align
 from bktf.axes import Axis, check_points
-from bktf.bridges import plan_between
-from bktf.chains import matrix_of, states_between
+from bktf.chains import moments_between, states_between
 from bktf.diagnostics import Diagnostics, diagnose
 from bktf.model import AxisKernel, Priors, Settings
 from bktf.observations import Standardisation
@@ -188,7 +187,8 @@ class Posterior:
             quantities[f"component_size[{c}]"] = column
         for d, axis in enumerate(self.grid):
             if axis.kernel.has_lengthscale:
-                for c, column in enumerate(np.sort(self.lengthscales[:, self.active[:, d], d], axis=1).T):
+                columns = np.sort(self.lengthscales[:, self.active[:, d], d], axis=1).T
+                for c, column in enumerate(columns[:1] if self.settings.shared_lengthscales else columns):
                     quantities[f"lengthscale[{d}, {c}]"] = column
         return quantities
 
@@ -226,20 +226,23 @@ class Posterior:
         settings, arrays = read_npz(path)
         if settings.get("format") != FILE_FORMAT:
             raise ValueError(f"{os.fspath(path)!r} has file format {settings.get('format')!r}; this version reads {FILE_FORMAT}")
-        grid = tuple(
-            Axis(arrays[f"axis_{d}"], AxisKernel(kind, period, arrays.get(f"covariance_{d}")))
-            for d, (kind, period) in enumerate(settings["kernels"])
-        )
-        return cls(
-            grid=grid,
-            states=tuple(arrays[f"states_{d}"] for d in range(len(grid))),
-            priors=Priors(**settings["priors"]),
-            settings=Settings(**settings["settings"]),
-            standardisation=Standardisation(**settings["standardisation"]),
-            known_noise_std=settings["known_noise_std"],
-            seed=int(settings["seed"]),
-            **{name: arrays[name] for name in ARRAYS},
-        )
+        try:
+            grid = tuple(
+                Axis(arrays[f"axis_{d}"], AxisKernel(kind, period, arrays.get(f"covariance_{d}")))
+                for d, (kind, period) in enumerate(settings["kernels"])
+            )
+            return cls(
+                grid=grid,
+                states=tuple(arrays[f"states_{d}"] for d in range(len(grid))),
+                priors=Priors(**settings["priors"]),
+                settings=Settings(**settings["settings"]),
+                standardisation=Standardisation(**settings["standardisation"]),
+                known_noise_std=settings["known_noise_std"],
+                seed=int(settings["seed"]),
+                **{name: arrays[name] for name in ARRAYS},
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{os.fspath(path)!r} is damaged: {error!r}") from None
 
     def component_products(self, X: ArrayLike) -> Floats:
         """Products of the factors of each component at points, (K, R, n), without weights, in the model's units."""
@@ -291,12 +294,7 @@ class Posterior:
             mean = self.states[d][:, :, on, 0]
             variance = np.zeros_like(mean)
             if off.size:
-                between = np.empty((2, self.n_draws, self.rank, off.size))
-                kind, scaled = axis.kernel.kind, axis.scale(axis.points)
-                processes.all_moments_between(
-                    processes.between(kind).moments, kind, axis.period, matrix_of(axis), self.axis_lengthscales(d),
-                    scaled, self.states[d], off, *plan_between(scaled, off, joint=False), between[0], between[1],
-                )  # fmt: skip
+                between = moments_between(axis, self.axis_lengthscales(d), axis.scale(axis.points), self.states[d], off)
                 mean = np.concatenate((mean, between[0]), axis=2)
                 variance = np.concatenate((variance, between[1]), axis=2)
             means.append(mean)

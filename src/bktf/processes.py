@@ -182,9 +182,11 @@ def draw_all_between(draw, kind, period, given, lengthscales, coords, states, ne
 
 
 @kernel
-def all_moments_between(moments, kind, period, given, lengthscales, coords, states, new_coords, gaps, places, means, variances):
-    """Write mean and variance (K, R, u) of the factors at each of new_coords given states (K, R, m, size) at coords."""
-    for k in range(states.shape[0]):
+def all_moments_between(
+    moments, kind, period, given, lengthscales, coords, states, new_coords, gaps, places, means, variances, first, last
+):  # fmt: skip
+    """Write mean and variance (K, R, u) of the factors at each of new_coords, for draws first ≤ k < last, given states at coords."""
+    for k in range(first, last):
         for r in range(states.shape[1]):
             if np.isnan(lengthscales[k, r]):
                 for j in range(new_coords.size):

@@ -3,7 +3,6 @@
 import json
 import os
 import tempfile
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ def write_npz(path: str | os.PathLike[str], settings: dict[str, Any], arrays: di
     descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".partial")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **{SETTINGS: np.array(json.dumps(settings))}, **arrays)
+            np.savez_compressed(file, allow_pickle=False, **{SETTINGS: np.array(json.dumps(settings, default=np.generic.item))}, **arrays)
         Path(temporary).chmod(0o666 & ~_umask())
         Path(temporary).replace(target)
     except BaseException:
@@ -37,11 +36,13 @@ def _umask() -> int:
 def read_npz(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Settings and arrays of a file that `write_npz` wrote; ValueError for anything else."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with Path(path).open("rb") as handle, np.load(handle, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         settings = json.loads(str(arrays.pop(SETTINGS)))
+        if not isinstance(settings, dict):
+            raise ValueError("its settings are not a table")
     except FileNotFoundError:
         raise
-    except (KeyError, ValueError, AttributeError, TypeError, EOFError, OSError, zipfile.BadZipFile) as error:
+    except Exception as error:  # a damaged file can fail anywhere in the unzipping and parsing
         raise ValueError(f"{os.fspath(path)!r} is not a posterior that bktf saved: {error}") from None
     return settings, arrays

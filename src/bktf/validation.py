@@ -23,16 +23,21 @@ class LeaveOneOut:
     std: Floats  # (n,) predictive standard deviation
     log_density: Floats  # (n,) log predictive density of y
     pit: Floats  # (n,) predictive distribution function at y; uniform where the model is calibrated
+    spread: float  # standard deviation of all observations, to compare errors with
 
     def coverage(self, level: float) -> float:
         """Share of observations inside their central predictive interval of this level."""
+        if not 0 <= level <= 1:
+            raise ValueError(f"level must lie in [0, 1]; got {level!r}")
         return float(np.mean(np.abs(self.pit - 0.5) <= level / 2))
 
     def __str__(self) -> str:
         """Error, score and coverage in three lines."""
-        error = math.sqrt(float(np.mean((self.y - self.mean) ** 2)))
+        errors = self.y - self.mean
+        largest = float(np.abs(errors).max()) or 1.0
+        error = largest * math.sqrt(float(np.mean((errors / largest) ** 2)))
         return (
-            f"leave-one-out over {len(self.y)} observations: root mean square error {error:.4g} (spread of y {self.y.std():.4g})\n"
+            f"leave-one-out over {len(self.y)} observations: root mean square error {error:.4g} (spread of y {self.spread:.4g})\n"
             f"mean log predictive density {self.log_density.mean():.4g}\n"
             f"coverage of the 50 % interval {self.coverage(0.5):.0%}, of the 90 % interval {self.coverage(0.9):.0%}"
         )
@@ -44,14 +49,26 @@ def leave_one_out(posterior: Posterior, *, index: Sequence[int] | None = None) -
     Importance weights would be cheaper and wrong: without a point, a chain may prefer another mode altogether.
     `index` restricts the check to some observations.
     """
+    if not isinstance(posterior, Posterior):
+        raise ValueError(f"leave_one_out takes a bktf.Posterior; got {type(posterior).__name__}")
     n = len(posterior.y)
     if n < 2:
         raise ValueError(f"leave_one_out needs at least 2 observations; the posterior has {n}")
-    left_out = np.arange(n) if index is None else np.asarray(index, dtype=np.int64)
-    if left_out.ndim != 1 or left_out.size == 0 or left_out.min() < 0 or left_out.max() >= n:
+    left_out = np.arange(n) if index is None else np.asarray(index)
+    whole = np.issubdtype(left_out.dtype, np.integer)
+    if left_out.ndim != 1 or left_out.size == 0 or not whole or left_out.min() < 0 or left_out.max() >= n:
         raise ValueError(f"index must list observations among 0 … {n - 1}; got {index!r}")
     rows = np.array([_predict_left_out(posterior, int(i)) for i in left_out])
-    return LeaveOneOut(left_out, posterior.y[left_out], *rows.T)
+    mean, std, log_density, pit = rows.T
+    return LeaveOneOut(
+        index=left_out.astype(np.int64),
+        y=posterior.y[left_out],
+        mean=mean,
+        std=std,
+        log_density=log_density,
+        pit=pit,
+        spread=posterior.standardisation.scale,
+    )
 
 
 def _predict_left_out(posterior: Posterior, i: int) -> tuple[float, float, float, float]:
@@ -76,5 +93,7 @@ def _predict_left_out(posterior: Posterior, i: int) -> tuple[float, float, float
     f = refit.draws_at(posterior.X[i : i + 1])[:, 0]
     noise = refit.noise_std
     z = (posterior.y[i] - f) / noise
+    unit = refit.standardisation.scale
     log_density = logsumexp(-0.5 * z**2 - np.log(noise) - 0.5 * math.log(2 * math.pi)) - math.log(len(f))
-    return float(f.mean()), math.sqrt(float(f.var() + np.mean(noise**2))), float(log_density), float(np.mean(ndtr(z)))
+    deviation = unit * math.sqrt(float((f / unit).var() + np.mean((noise / unit) ** 2)))
+    return float(f.mean()), deviation, float(log_density), float(np.mean(ndtr(z)))
