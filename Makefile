@@ -12,7 +12,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $(SOURCES) | sha256
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test test-bugs lint bench bench-peers clean
+.PHONY: help demo test test-bugs lint bench bench-peers study-ascent clean
 
 help:
 	@echo "make demo   fit the introductory function and show what was learned"
@@ -21,6 +21,7 @@ help:
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  speed, as ratios in one run"
 	@echo "make bench-peers  one suggestion against Optuna's GPSampler and BoTorch's SAAS (installs torch)"
+	@echo "make study-ascent  coordinate ascent against enumeration on the paper's grids (five minutes)"
 	@echo "make clean  remove the virtual environment and caches"
 
 $(READY): pyproject.toml
@@ -44,6 +45,9 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.surrogate; surrogate=$$?; $(BIN)/python -m benchmarks.acquisition && exit $$surrogate
+
+study-ascent: $(READY)
+	$(BIN)/python -m benchmarks.ascent
 
 # A virtual environment of its own: the CPU build of torch first, then what depends on it.
 .venv-peers/.ready: pyproject.toml

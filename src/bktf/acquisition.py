@@ -32,7 +32,8 @@ class Choice:
     """The chosen point and how it was found.
 
     value: of the acquisition, in the units of y (for EI with the weights integrated out too)
-    method: "hull", "hull in space", "bounded search", "enumeration" or "coordinate ascent"
+    method: "hull", "hull in space", "bounded search", "enumeration" or "coordinate ascent"; with ", weights integrated out" where plain EI
+        is zero at every cell it looked at
     exact: whether no allowed cell is better
     gap: by how much an allowed cell can be better at most, in the units of y; infinity where nothing is known
     """
@@ -92,30 +93,21 @@ class Best(NamedTuple):
     exact: bool
 
 
-def enumerate_cells(sizes: list[int], first: int, last: int) -> Ints:
-    """Cells number first … last − 1 in the order of the grid, (n, D)."""
-    return np.stack(np.unravel_index(np.arange(first, last), sizes), axis=1).astype(np.int64)
-
-
-def best_by_enumeration(target: Target, excluded: set[tuple[int, ...]]) -> Best | None:
-    """Look at every cell that is not excluded, in blocks."""
+def best_by_enumeration(target: Target, excluded: set[tuple[int, ...]]) -> Best:
+    """Look at every cell that is not excluded (there must be one), in blocks."""
     sizes = np.diff(target.starts).tolist()
     n_cells = math.prod(sizes)
-    numbers = {int(np.ravel_multi_index(cell, sizes)) for cell in excluded}
-    banned = np.array(sorted(numbers), dtype=np.int64)
+    banned = np.array(sorted(int(np.ravel_multi_index(cell, sizes)) for cell in excluded), dtype=np.int64)
     block = max(1, BLOCK // target.thresholds.size)
-    best: Best | None = None
+    found: list[tuple[float, int]] = []
     for first in range(0, n_cells, block):
-        last = min(first + block, n_cells)
-        values = target.score(enumerate_cells(sizes, first, last))
-        here = banned[(banned >= first) & (banned < last)] - first
-        values[here] = -np.inf
-        i = int(values.argmax())
-        if here.size < last - first and (best is None or values[i] > best.score):
-            free = np.setdiff1d(np.arange(last - first), here, assume_unique=True)
-            i = int(free[values[free].argmax()])
-            best = Best(enumerate_cells(sizes, first + i, first + i + 1)[0], float(values[i]), True)
-    return best
+        numbers = np.setdiff1d(np.arange(first, min(first + block, n_cells)), banned, assume_unique=True)
+        if numbers.size:
+            values = target.score(np.stack(np.unravel_index(numbers, sizes), axis=1).astype(np.int64))
+            i = int(values.argmax())
+            found.append((float(values[i]), int(numbers[i])))
+    score, number = max(found, key=lambda pair: pair[0])
+    return Best(np.array(np.unravel_index(number, sizes), dtype=np.int64), score, True)
 
 
 def best_by_ascent(target: Target, excluded: set[tuple[int, ...]], starts: Ints, rng: np.random.Generator) -> Best | None:
@@ -157,19 +149,30 @@ def choose_cell(
         name = {1: "hull", 2: "hull", 3: "hull in space"}.get(forms.coordinates.shape[1], "bounded search")
         return found.cell, found.value, name, gap <= 1e-12 * max(1.0, abs(found.value)), gap
     target = make_target(draws, acquisition, beta, integrate_weights)
-    if n_cells * len(draws.weights) <= ENUMERATE_BELOW:
-        best, method = best_by_enumeration(target, excluded), "enumeration"
-    else:
-        starts = np.concatenate((_draw_maxima(forms), draws.incumbents))
-        best, method = best_by_ascent(target, excluded, starts, rng), "coordinate ascent"
-    if best is None:  # every start was walled in by excluded cells: take the nearest free cell of the best draw
-        found = _any_free(forms, excluded)
-        return found.cell, float(target.score(found.cell[None])[0]), method, False, math.inf
+    best, method = best_cell(draws, target, forms, n_cells, excluded, rng)
+    if target.kind == scores.EI and best.score <= 0.0:  # no draw improves anywhere: ask how near the weights come to it
+        target = make_target(draws, acquisition, beta, True)
+        best, method = best_cell(draws, target, forms, n_cells, excluded, rng)
+        method += ", weights integrated out"
     value = math.exp(best.score) if target.kind == scores.EI_WEIGHTS else best.score
     return best.cell, value, method, best.exact, 0.0 if best.exact else math.inf
 
 
-def _draw_maxima(forms: Forms) -> Ints:
+def best_cell(
+    draws: Draws, target: Target, forms: Forms, n_cells: int, excluded: set[tuple[int, ...]], rng: np.random.Generator
+) -> tuple[Best, str]:
+    """The best cell that is not excluded (there is one) and the name of the method that the size of the grid allows."""
+    if n_cells * len(draws.weights) <= ENUMERATE_BELOW:
+        return best_by_enumeration(target, excluded), "enumeration"
+    starts = np.concatenate((draw_maxima(forms), draws.incumbents))
+    best = best_by_ascent(target, excluded, starts, rng)
+    if best is None:  # every start was walled in by excluded cells
+        cell = _any_free(forms, excluded).cell
+        best = Best(cell, float(target.score(cell[None])[0]), False)
+    return best, "coordinate ascent"
+
+
+def draw_maxima(forms: Forms) -> Ints:
     """The cell of each draw's maximum (for forms with more than two coordinates, of its largest part)."""
     return bound_boxes(forms, np.arange(len(forms.coordinates)), np.ones(forms.starts[-1], dtype=bool))[1]
 

@@ -209,6 +209,20 @@ def test_expected_improvement_with_weights_integrated_out_is_the_normal_mixture(
     assert choice.value == pytest.approx(scale * expected.max(), rel=1e-9)
 
 
+@pytest.mark.parametrize("limit", [0, 10**9])
+def test_where_no_draw_improves_the_weights_are_integrated_out(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain EI is zero everywhere then, and the first cell of the grid would be as good as any."""
+    monkeypatch.setattr(acq, "ENUMERATE_BELOW", limit)
+    draws = acq.draws_of(small(9), np.empty((0, 3)))
+    draws = draws._replace(thresholds=draws.thresholds + 100.0)
+    cell, _, method, *_ = acq.choose_cell(draws, "ei", 2.0, set(), False, np.random.default_rng(0))
+    expected, *_ = acq.choose_cell(draws, "ei", 2.0, set(), True, np.random.default_rng(0))
+    assert method.endswith("weights integrated out")
+    assert cell is not None
+    assert expected is not None
+    np.testing.assert_array_equal(cell, expected)
+
+
 def test_log_expected_excess_is_finite_and_right_everywhere() -> None:
     import mpmath
 

@@ -1,0 +1,63 @@
+"""Does coordinate ascent find what enumeration finds? EI and B-UCB on the paper's grids.
+
+python -m benchmarks.ascent        (about five minutes)
+"""
+
+import itertools
+import sys
+
+import numpy as np
+from numpy.typing import NDArray
+
+import bktf
+from bktf import acquisition
+from bktf.forms import make_forms
+
+Floats = NDArray[np.float64]
+
+FUNCTIONS = {
+    "griewank": lambda X: (
+        np.cos((20 * X - 10) / np.sqrt(np.arange(1, X.shape[1] + 1))).prod(axis=1) - ((20 * X - 10) ** 2).sum(axis=1) / 4000
+    ),
+    "bowl": lambda X: -((X - 0.37) ** 2).sum(axis=1),
+    "sines": lambda X: np.sin(7 * X + np.arange(X.shape[1])).sum(axis=1),
+}
+GRIDS = [((14, 14), 8), ((71, 71), 8), ((11,) * 3, 8), ((11,) * 4, 8), ((12,) * 6, 3), ((91, 46, 64, 10), 3)]  # sizes, seeds
+
+
+def shortfall(sizes: tuple[int, ...], n: int, function: str, seed: int, name: str) -> float:
+    """By how much of (maximum − median) the ascent stays below the enumeration."""
+    rng = np.random.default_rng(seed)
+    axes = [np.linspace(0, 1, m) for m in sizes]
+    X = np.stack([axis[rng.integers(0, axis.size, n)] for axis in axes], axis=1)
+    posterior = bktf.fit(axes, X, FUNCTIONS[function](X), seed=seed)
+    draws = acquisition.draws_of(posterior, np.empty((0, len(sizes))))
+    excluded = acquisition.cells_of(posterior, X, "X")
+    target = acquisition.make_target(draws, name, 2.0, False)
+    whole = acquisition.best_by_enumeration(target, excluded)
+    forms = make_forms(draws.factors, draws.weights, draws.active)
+    starts = np.concatenate((acquisition.draw_maxima(forms), draws.incumbents))
+    climbed = acquisition.best_by_ascent(target, excluded, starts, rng)
+    median = float(np.median(target.score(rng.integers(0, sizes, (4000, len(sizes))))))
+    if climbed is None or whole.score <= median:
+        return 0.0 if climbed is not None else 1.0
+    return (whole.score - climbed.score) / (whole.score - median)
+
+
+def main() -> int:
+    """Print a line per grid and acquisition; exit code 1 where more than one case in a hundred misses."""
+    everything: list[float] = []
+    for (sizes, seeds), name in itertools.product(GRIDS, ("ei", "ucb")):
+        cases = [shortfall(sizes, n, f, s, name) for n in (20, 60) for f in FUNCTIONS for s in range(seeds)]
+        everything += cases
+        print(
+            f"{'×'.join(map(str, sizes)):>20} {name:>4}: {len(cases)} cases, {sum(c > 1e-3 for c in cases)} misses, worst {max(cases):.2%}",
+            flush=True,
+        )
+    misses = sum(c > 1e-3 for c in everything)
+    print(f"{misses} misses in {len(everything)} cases")
+    return 0 if misses <= len(everything) / 100 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
