@@ -5,6 +5,7 @@ beyond. EI and B-UCB are enumerated on small grids, in blocks, and climbed by co
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -93,21 +94,34 @@ class Best(NamedTuple):
     exact: bool
 
 
-def best_by_enumeration(target: Target, excluded: set[tuple[int, ...]]) -> Best:
-    """Look at every cell that is not excluded (there must be one), in blocks."""
-    sizes = np.diff(target.starts).tolist()
+def free_cells(starts: Ints, excluded: set[tuple[int, ...]], block: int) -> Iterator[Ints]:
+    """All cells that are not excluded, in the order of the grid, at most `block` at a time, (n, D)."""
+    sizes = np.diff(starts).tolist()
     n_cells = math.prod(sizes)
     banned = np.array(sorted(int(np.ravel_multi_index(cell, sizes)) for cell in excluded), dtype=np.int64)
-    block = max(1, BLOCK // target.thresholds.size)
-    found: list[tuple[float, int]] = []
     for first in range(0, n_cells, block):
         numbers = np.setdiff1d(np.arange(first, min(first + block, n_cells)), banned, assume_unique=True)
         if numbers.size:
-            values = target.score(np.stack(np.unravel_index(numbers, sizes), axis=1).astype(np.int64))
-            i = int(values.argmax())
-            found.append((float(values[i]), int(numbers[i])))
-    score, number = max(found, key=lambda pair: pair[0])
-    return Best(np.array(np.unravel_index(number, sizes), dtype=np.int64), score, True)
+            yield np.stack(np.unravel_index(numbers, sizes), axis=1).astype(np.int64)
+
+
+def best_by_enumeration(target: Target, excluded: set[tuple[int, ...]]) -> Best:
+    """Look at every cell that is not excluded (there must be one), in blocks."""
+    found: list[Best] = []
+    for cells in free_cells(target.starts, excluded, max(1, BLOCK // target.thresholds.size)):
+        values = target.score(cells)
+        i = int(values.argmax())
+        found.append(Best(cells[i], float(values[i]), True))
+    return max(found, key=lambda best: best.score)
+
+
+def maximum_by_enumeration(forms: Forms, excluded: set[tuple[int, ...]]) -> tuple[Ints, float]:
+    """The cell of the largest value of all forms among those not excluded (there must be one), and the value."""
+    found: list[tuple[Ints, float]] = []
+    for cells in free_cells(forms.starts, excluded, max(1, BLOCK // (forms.coordinates[:, :, 0].size * forms.n_dims))):
+        values = forms.values(cells).max(axis=0)
+        found.append((cells[int(values.argmax())], float(values.max())))
+    return max(found, key=lambda pair: pair[1])
 
 
 def best_by_ascent(target: Target, excluded: set[tuple[int, ...]], starts: Ints, rng: np.random.Generator) -> Best | None:
@@ -135,14 +149,24 @@ def choose_cell(
     excluded: set[tuple[int, ...]],
     integrate_weights: bool,
     rng: np.random.Generator,
+    draw: int | None = None,
 ) -> tuple[Ints | None, float, str, bool, float]:
-    """Cell, score, method, exact and gap of the best cell that is not excluded; the cell is None where nothing is left."""
+    """Cell, score, method, exact and gap of the best cell that is not excluded; the cell is None where nothing is left.
+
+    For "thompson", draw names the draw; otherwise one is picked at random.
+    """
     forms = make_forms(draws.factors, draws.weights, draws.active)
     n_cells = math.prod(axis.size for axis in draws.axes)
     if len(excluded) >= n_cells:
         return None, -math.inf, "nothing left", True, 0.0
     if acquisition in ("max", "thompson"):
-        subset = None if acquisition == "max" else rng.integers(0, len(draws.weights), 1)
+        everyone = np.arange(len(draws.weights))
+        one = int(rng.integers(everyone.size)) if draw is None else draw
+        subset = everyone if acquisition == "max" else everyone[one : one + 1]
+        if forms.coordinates.shape[1] > 2 and n_cells * subset.size <= ENUMERATE_BELOW:
+            some = Forms(forms.coordinates[subset], forms.additive, forms.starts)
+            cell, value = maximum_by_enumeration(some, excluded)
+            return cell, value, "enumeration", True, 0.0
         found = maximum_over_draws(forms, excluded, subset)
         assert found is not None
         gap = max(found.bound - found.value, 0.0)
@@ -200,22 +224,43 @@ def choose(
         posterior: a fit.
         acquisition: "ei", "ucb", "max" (over draws, what the paper's experiments use) or "thompson" (one draw's maximum).
         beta: the weight of the standard deviation in "ucb", u + β·√v. (Optuna and BoTorch write √β·σ.)
-        exclude: points that must not be chosen, (n, D), such as those tried already.
-        pending: points under evaluation: not chosen again, and for "ei" taken into account by what each draw says of them.
+        exclude: points that must not be chosen, (n, D). Pass `posterior.X` so that nothing is tried twice; where noise makes repeats
+            worth while, leave it out.
+        pending: points under evaluation: not chosen again, and for "ei" taken into account by what each draw says of them. (With the
+            weights integrated out only the threshold sees them, not the weights' distribution.)
         integrate_weights: for "ei", integrate the weights out given each draw's factors, which makes log EI finite everywhere.
         seed: for "thompson" which draw, and for coordinate ascent where its random starts are.
 
     Paper: sections 3.4 and 6. Differs: D10, D11.
     """
+    _check_question(acquisition, beta)
+    waiting = points_of(posterior, pending, "pending")
+    return _choose(posterior, acquisition, beta, exclude, waiting, integrate_weights, seed, None)
+
+
+def _check_question(acquisition: str, beta: float) -> None:
+    """Refuse an unknown acquisition or an impossible β."""
     if acquisition not in ACQUISITIONS:
         raise ValueError(f"acquisition must be one of {', '.join(map(repr, ACQUISITIONS))}; got {acquisition!r}")
     if not (math.isfinite(beta) and beta >= 0):
         raise ValueError(f"beta must be a number of at least 0; got {beta!r}")
-    waiting = np.empty((0, len(posterior.grid))) if pending is None else check_points(pending, posterior.grid, "pending")
+
+
+def _choose(
+    posterior: "Posterior",
+    acquisition: str,
+    beta: float,
+    exclude: ArrayLike | None,
+    waiting: Floats,
+    integrate_weights: bool,
+    seed: int,
+    draw: int | None,
+) -> Choice:
+    """`choose` with everything checked."""
     draws = draws_of(posterior, waiting)
     excluded = cells_of(posterior, exclude, "exclude") | cells_of(posterior, waiting, "pending")
     rng = np.random.default_rng([seed, posterior.seed])
-    cell, score, method, exact, gap = choose_cell(draws, acquisition, beta, excluded, integrate_weights, rng)
+    cell, score, method, exact, gap = choose_cell(draws, acquisition, beta, excluded, integrate_weights, rng, draw)
     if cell is None:
         return Choice(None, -math.inf, method, True, 0.0)
     point = np.array([axis[j] for axis, j in zip(draws.axes, cell, strict=True)])
@@ -241,17 +286,25 @@ def choose_batch(
     """
     if isinstance(q, bool) or not isinstance(q, int | np.integer) or q < 1:
         raise ValueError(f"q must be a whole number of at least 1; got {q!r}")
-    waiting = np.empty((0, len(posterior.grid))) if pending is None else check_points(pending, posterior.grid, "pending")
+    _check_question(acquisition, beta)
+    waiting = points_of(posterior, pending, "pending")
+    order = np.random.default_rng([seed, posterior.seed]).permutation(posterior.n_draws)
     chosen: list[Choice] = []
     for i in range(q):
-        choice = choose(
-            posterior, acquisition, beta=beta, exclude=exclude, pending=waiting, integrate_weights=integrate_weights, seed=seed + i
-        )
+        draw = int(order[i % order.size])
+        choice = _choose(posterior, acquisition, beta, exclude, waiting, integrate_weights, seed, draw)
         if choice.point is None:
             break
         chosen.append(choice)
         waiting = np.vstack((waiting, choice.point))
     return tuple(chosen)
+
+
+def points_of(posterior: "Posterior", points: ArrayLike | None, what: str) -> Floats:
+    """Points (n, D) inside the box; none where None or an empty list was given."""
+    if points is None or np.size(points) == 0:
+        return np.empty((0, len(posterior.grid)))
+    return check_points(points, posterior.grid, what)
 
 
 def draws_of(posterior: "Posterior", pending: Floats) -> Draws:
@@ -282,9 +335,7 @@ def draws_of(posterior: "Posterior", pending: Floats) -> Draws:
 
 
 def cells_of(posterior: "Posterior", points: ArrayLike | None, what: str) -> set[tuple[int, ...]]:
-    """The cells that some points stand on; a point off the grid stands on none."""
-    if points is None or np.size(points) == 0:
-        return set()
-    checked = check_points(points, posterior.grid, what)
+    """The cells that some points inside the box stand on; a point between axis points stands on none."""
+    checked = points_of(posterior, points, what)
     places = np.stack([axis.locate(checked[:, d]) for d, axis in enumerate(posterior.grid)], axis=1)
     return {tuple(int(j) for j in row) for row in places if np.all(row >= 0)}

@@ -144,21 +144,35 @@ class Posterior:
     # --- the next point ------------------------------------------------------------------------------------------
 
     def argmax(
-        self, acquisition: str = "ei", beta: float = 2.0, exclude: ArrayLike | None = None, pending: ArrayLike | None = None
+        self,
+        acquisition: str = "ei",
+        beta: float = 2.0,
+        exclude: ArrayLike | None = None,
+        pending: ArrayLike | None = None,
+        *,
+        integrate_weights: bool = False,
+        seed: int = 0,
     ) -> Floats:
         """The point of the grid to try next when larger is better, (D,); see `bktf.acquisition.choose`."""
-        point = choose(self, acquisition, beta=beta, exclude=exclude, pending=pending).point
-        if point is None:
+        choice = choose(self, acquisition, beta=beta, exclude=exclude, pending=pending, integrate_weights=integrate_weights, seed=seed)
+        if choice.point is None:
             raise ValueError(
                 "every cell of the grid is excluded or pending: there is nothing left to choose. Allow repeats or refine the axes"
             )
-        return point
+        return choice.point
 
     def argmin(
-        self, acquisition: str = "ei", beta: float = 2.0, exclude: ArrayLike | None = None, pending: ArrayLike | None = None
+        self,
+        acquisition: str = "ei",
+        beta: float = 2.0,
+        exclude: ArrayLike | None = None,
+        pending: ArrayLike | None = None,
+        *,
+        integrate_weights: bool = False,
+        seed: int = 0,
     ) -> Floats:
-        """The point of the grid to try next when smaller is better, (D,)."""
-        return self.negated().argmax(acquisition, beta, exclude, pending)
+        """The point of the grid to try next when smaller is better, (D,); for more than the point, `choose(posterior.negated(), …)`."""
+        return self.negated().argmax(acquisition, beta, exclude, pending, integrate_weights=integrate_weights, seed=seed)
 
     def negated(self) -> "Posterior":
         """The posterior of −f given −y."""

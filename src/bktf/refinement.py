@@ -38,21 +38,24 @@ def refine_axis(
         observed: coordinates tried so far, oldest first.
         incumbents: coordinates of the best points, best first; the axis is refined around each, at distances of 1, ½, ¼, … base spacings.
         step: the parameter takes low, low + step, low + 2·step, … only; None for a continuous one. With more values than max_points
-            the axis is coarse and refines like a continuous one, always on the parameter's own values.
+            the axis is coarse and refines like a continuous one, always on the parameter's own values; values closer than 2e-9 of the
+            range, as with billions of them, count as one.
         n_base: points of the base grid.
         max_points: never more than this. The base grid and the incumbents' neighbourhoods come first, then observed coordinates, the
             latest first; coordinates that found no room are moved to the nearest point.
     """
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise ValueError(f"low and high must be finite and low < high; got {low!r} and {high!r}")
+    if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+        raise ValueError(f"low and high must be finite and low ≤ high; got {low!r} and {high!r}")
     if step is not None and not (np.isfinite(step) and step > 0):
         raise ValueError(f"step must be a positive number or None; got {step!r}")
     if not 2 <= n_base <= max_points:
         raise ValueError(f"n_base must lie in [2, max_points]; got {n_base} with max_points={max_points}")
     tried: Floats = np.atleast_1d(np.asarray(observed, dtype=np.float64))
     best: Floats = np.atleast_1d(np.asarray(incumbents, dtype=np.float64))
+    if low == high:
+        return RefinedAxis(np.array([float(low)]), np.full(tried.size, float(low)))
     if step is not None and np.floor((high - low) / step + 1e-9) + 1 <= max_points:
-        points: Floats = np.asarray(low + step * np.arange(int(np.floor((high - low) / step + 1e-9)) + 1), dtype=np.float64)
+        points: Floats = np.minimum(low + step * np.arange(int(np.floor((high - low) / step + 1e-9)) + 1), high)
         return RefinedAxis(points, points[_nearest(points, tried)])
 
     spacing = (high - low) / (n_base - 1)
@@ -80,7 +83,7 @@ def _on_values(values: Floats, low: float, high: float, step: float | None) -> F
     if step is None:
         return values
     last = np.floor((high - low) / step + 1e-9)
-    return np.asarray(low + step * np.clip(np.rint((values - low) / step), 0, last))
+    return np.asarray(np.minimum(low + step * np.clip(np.rint((values - low) / step), 0, last), high))
 
 
 def _nearest(points: Floats, values: Floats) -> NDArray[np.int64]:

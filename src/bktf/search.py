@@ -24,6 +24,7 @@ from bktf.forms import Floats, Forms, Ints
 
 Mask = NDArray[np.bool_]
 
+FLAT = 1e-13  # a direction in which points differ by less than this share of the largest is rounding
 BUDGET = 3000  # boxes that may be opened for forms with four or more coordinates
 
 
@@ -115,7 +116,7 @@ def hull_in_space(points: Floats) -> Ints:
     scale = np.abs(centred).max(axis=0)
     centred = centred / np.where(scale > 0, scale, 1.0)
     _, sizes, directions = np.linalg.svd(centred, full_matrices=False)
-    rank = int(np.sum(sizes > 1e-9 * sizes[0]))
+    rank = int(np.sum(sizes > FLAT * sizes[0]))
     projected = centred @ directions[:rank].T
     if rank == 1:
         return unique[[int(projected[:, 0].argmin()), int(projected[:, 0].argmax())]]
@@ -159,7 +160,7 @@ def maximum_over_draws(forms: Forms, excluded: set[tuple[int, ...]], draws: Ints
             return best._replace(bound=best.value)
         if n_coordinates >= 4:
             opened += 1
-            best = _better(forms, box, excluded, best)
+            best = _better(forms, draws, box, excluded, best)
             if opened > BUDGET and best is not None:
                 return best._replace(bound=-box.negative_bound)
             for part in _halves(forms, box):
@@ -211,8 +212,8 @@ def _halves(forms: Forms, box: Box) -> Iterable[Mask]:
         yield part
 
 
-def _better(forms: Forms, box: Box, excluded: set[tuple[int, ...]], best: Found | None) -> Found | None:
-    """The best cell so far after looking at the box's own cell and climbing from it, one coordinate at a time."""
+def _better(forms: Forms, draws: Ints, box: Box, excluded: set[tuple[int, ...]], best: Found | None) -> Found | None:
+    """The best cell so far after climbing from the box's own cell, one coordinate at a time; its value is the best of all draws."""
     one = Forms(forms.coordinates[box.draw : box.draw + 1], forms.additive, forms.starts)
     cell = box.cell.copy()
     value = -math.inf if tuple(cell) in excluded else float(one.values(cell[None])[0, 0])
@@ -231,6 +232,10 @@ def _better(forms: Forms, box: Box, excluded: set[tuple[int, ...]], best: Found 
                     break
         if value <= before:
             break
-    if value > -math.inf and (best is None or value > best.value):
-        return Found(cell, value, math.inf, box.draw)
+    if value == -math.inf:
+        return best
+    over_draws = forms.values(cell[None])[draws, 0]
+    draw = int(over_draws.argmax())
+    if best is None or over_draws[draw] > best.value:
+        return Found(cell, float(over_draws[draw]), math.inf, int(draws[draw]))
     return best

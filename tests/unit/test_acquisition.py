@@ -238,6 +238,16 @@ def test_log_expected_excess_is_finite_and_right_everywhere() -> None:
         assert got == pytest.approx(float(exact), rel=1e-10, abs=1e-12 if z > -500 else 1e-5)
 
 
+def test_empty_lists_of_points_are_no_points() -> None:
+    posterior = small(0)
+    np.testing.assert_array_equal(posterior.argmax(exclude=[], pending=[]), posterior.argmax())
+
+
+def test_argmax_takes_a_seed_for_the_draw() -> None:
+    posterior = small(2)
+    assert len({tuple(posterior.argmax("thompson", seed=s)) for s in range(20)}) > 1
+
+
 def test_bad_questions_get_clear_errors() -> None:
     posterior = small(0)
     with pytest.raises(ValueError, match="acquisition must be one of 'ei', 'ucb', 'max', 'thompson'; got 'pi'"):

@@ -52,9 +52,16 @@ def test_an_axis_with_millions_of_values_is_coarse_and_refines() -> None:
     assert best == 7654321
 
 
+def test_the_last_step_does_not_leave_the_box_and_one_value_is_an_axis() -> None:
+    assert refine_axis(0, 0.3, observed=[0.3], incumbents=[], step=0.1).points[-1] == 0.3
+    single = refine_axis(2.0, 2.0, observed=[2.0, 2.0], incumbents=[2.0])
+    assert single.points.tolist() == [2.0]
+    assert single.observed.tolist() == [2.0, 2.0]
+
+
 def test_bad_axes_get_clear_errors() -> None:
-    with pytest.raises(ValueError, match="low < high"):
-        refine_axis(1.0, 1.0, observed=[], incumbents=[])
+    with pytest.raises(ValueError, match="low ≤ high"):
+        refine_axis(1.0, 0.5, observed=[], incumbents=[])
     with pytest.raises(ValueError, match="step must be"):
         refine_axis(0.0, 1.0, observed=[], incumbents=[], step=0)
     with pytest.raises(ValueError, match="n_base must lie in"):

@@ -109,3 +109,17 @@ def test_a_hull_in_space_keeps_the_vertices_of_flat_and_straight_sets() -> None:
     ball = rng.standard_normal((500, 3))
     for direction in rng.standard_normal((200, 3)):
         assert int((ball @ direction).argmax()) in hull_in_space(ball)
+
+
+def test_nearly_equal_factors_with_cancelling_weights_stay_exact() -> None:
+    """The variation of f then lies in a direction that is 1e-10 of the others; the hull must not flatten it away."""
+    rng = np.random.default_rng(7)
+    cells = np.array(list(itertools.product(range(4), repeat=3)))
+    for _ in range(60):
+        base = [rng.standard_normal((1, 1, 4)) for _ in range(3)]
+        factors = [np.repeat(b, 3, axis=1) + 1e-10 * rng.standard_normal((1, 3, 4)) for b in base]
+        forms = make_forms(factors, np.array([[1.0, 1.0, -2.0]]), np.ones((3, 3), dtype=bool))
+        found = maximum_over_draws(forms, set())
+        assert found is not None
+        values = forms.values(cells)[0]
+        assert forms.values(found.cell[None])[0, 0] >= values.max() - 1e-3 * np.ptp(values)
