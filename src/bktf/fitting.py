@@ -287,8 +287,11 @@ def _run_all(
         except BaseException:
             stop.set()
             raise
-        if any(f.done() and f.exception() is not None for f in futures):
-            stop.set()
+        for future in futures:
+            error = future.exception() if future.done() else None
+            if error is not None:  # this one, not the interrupt that stopping causes in the others
+                stop.set()
+                raise error
         return [future.result() for future in futures]
 
 
