@@ -19,6 +19,7 @@ class Axis:
 
     points: Floats  # (m,) in the user's units, increasing
     kernel: AxisKernel
+    log: bool = False  # whether distances are measured on a logarithmic scale
 
     @property
     def size(self) -> int:
@@ -27,27 +28,33 @@ class Axis:
 
     @property
     def length(self) -> float:
-        """From the first point to the last; 1 for an axis of one point."""
-        return float(self.points[-1] - self.points[0]) or 1.0
+        """From the first point to the last, on the scale of the axis; 1 for an axis of one point."""
+        low, high = self.on_scale(self.points[[0, -1]])
+        return float(high - low) or 1.0
 
     @property
     def period(self) -> float:
         """The period on the scaled axis; the length of the axis where none was given."""
         return 1.0 if self.kernel.period is None else self.kernel.period / self.length
 
+    def on_scale(self, values: Floats) -> Floats:
+        """Values as distances on this axis are measured: themselves, or their logarithms."""
+        return np.log(values) if self.log else values
+
     def scale(self, values: Floats) -> Floats:
-        """Coordinates as the model sees them: in [0, 1], or the index on an axis with a given covariance."""
-        if self.kernel.covariance is not None:
+        """Coordinates as the model sees them: in [0, 1], or the index on an axis of levels."""
+        if self.kernel.on_levels:
             return self.locate(values).astype(float)
-        return np.asarray((values - self.points[0]) / self.length)
+        return np.asarray((self.on_scale(values) - self.on_scale(self.points[:1])) / self.length)
 
     def locate(self, values: Floats) -> NDArray[np.int64]:
         """The index of the axis point each value stands on, −1 where it stands on none."""
-        right = np.clip(np.searchsorted(self.points, values), 1, max(self.size - 1, 1))
+        points, values = self.on_scale(self.points), self.on_scale(values)
+        right = np.clip(np.searchsorted(points, values), 1, max(self.size - 1, 1))
         left = right - 1
         right = np.minimum(right, self.size - 1)
-        nearest = np.where(values - self.points[left] <= self.points[right] - values, left, right)
-        on_point = np.abs(values - self.points[nearest]) <= SAME_POINT * self.length
+        nearest = np.where(values - points[left] <= points[right] - values, left, right)
+        on_point = np.abs(values - points[nearest]) <= SAME_POINT * self.length
         return np.where(on_point, nearest, -1).astype(np.int64)
 
     def with_coordinates(self, values: Floats) -> "Axis":
@@ -57,13 +64,23 @@ class Axis:
             return self
         kept = [fresh[0]]
         for value in fresh[1:]:  # each against the last one kept, so that a chain of tiny steps cannot wander off
-            if value - kept[-1] > SAME_POINT * self.length:
+            before, now = self.on_scale(np.array([kept[-1], value]))
+            if now - before > SAME_POINT * self.length:
                 kept.append(value)
-        return Axis(np.union1d(self.points, kept), self.kernel)
+        return Axis(np.union1d(self.points, kept), self.kernel, self.log)
 
 
-def check_axes(axes: Sequence[ArrayLike]) -> tuple[Floats, ...]:
-    """The points of each axis as arrays, refused unless they are finite and increase."""
+def check_log(log: bool | Sequence[bool], n_dims: int) -> tuple[bool, ...]:
+    """Whether each axis is logarithmic, from one answer for all or a list with one for each."""
+    given: object = log
+    flags = list(given) if isinstance(given, Sequence | np.ndarray) else [given] * n_dims
+    if len(flags) != n_dims or not all(isinstance(flag, bool | np.bool_) for flag in flags):
+        raise ValueError(f"log must be True or False, or a list with one of them per axis ({n_dims}); got {log!r}")
+    return tuple(bool(flag) for flag in flags)
+
+
+def check_axes(axes: Sequence[ArrayLike], log: bool | Sequence[bool] = False) -> tuple[Floats, ...]:
+    """The points of each axis as arrays, refused unless they are finite and increase, and positive on a logarithmic scale."""
     given: object = axes
     if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype != object:
         raise ValueError("axes must be a list with one array of points per dimension; got a single array (write [axis] for D = 1)")
@@ -87,14 +104,18 @@ def check_axes(axes: Sequence[ArrayLike]) -> tuple[Floats, ...]:
             raise ValueError(
                 f"axis {d} must increase; got {points[j]:g} followed by {points[j + 1]:g} at place {j}. Sort it and drop repeats"
             )
-        if points.size > 1 and gaps.min() <= 0.99 * SAME_POINT * (points[-1] - points[0]):
-            raise ValueError(
-                f"axis {d} has points closer than {SAME_POINT:g} of its length, which count as one; drop one of them, "
-                "or give the logarithms of an axis that spans many orders of magnitude"
-            )
         checked.append(points)
     if not checked:
         raise ValueError("axes must hold at least one axis; got none")
+    for d, (points, is_log) in enumerate(zip(checked, check_log(log, len(checked)), strict=True)):
+        if is_log and points[0] <= 0:
+            raise ValueError(f"axis {d} is logarithmic, so its points must be positive; got {points[0]:g}")
+        on_scale = np.log(points) if is_log else points
+        if points.size > 1 and np.diff(on_scale).min() <= 0.99 * SAME_POINT * (on_scale[-1] - on_scale[0]):
+            raise ValueError(
+                f"axis {d} has points closer than {SAME_POINT:g} of its length, which count as one; drop one of them, "
+                "or say log=True of an axis that spans many orders of magnitude"
+            )
     return tuple(checked)
 
 
@@ -115,17 +136,19 @@ def check_points(X: ArrayLike, axes: Sequence[Axis], what: str = "X") -> Floats:
     for d, axis in enumerate(axes):
         low, high = axis.points[0], axis.points[-1]
         slack = SAME_POINT * axis.length
-        outside = (points[:, d] < low - slack) | (points[:, d] > high + slack)
+        below, above = (low - slack * low, high + slack * high) if axis.log else (low - slack, high + slack)
+        outside = (points[:, d] < below) | (points[:, d] > above)
         if np.any(outside):
             i = int(np.argmax(outside))
             raise ValueError(
                 f"{what} must lie inside the box of the axes; {what}[{i}, {d}] = {points[i, d]:g} is outside "
                 f"[{low:g}, {high:g}]. Extend axis {d}"
             )
-        if axis.kernel.covariance is not None and np.any(axis.locate(points[:, d]) < 0):
+        if axis.kernel.on_levels and np.any(axis.locate(points[:, d]) < 0):
             i = int(np.argmax(axis.locate(points[:, d]) < 0))
             raise ValueError(
-                f"axis {d} has a given covariance matrix, so {what}[:, {d}] must be points of that axis; "
+                f"axis {d} has {'levels' if axis.kernel.covariance is None else 'a given covariance matrix'}, "
+                f"so {what}[:, {d}] must be points of that axis; "
                 f"{what}[{i}, {d}] = {points[i, d]:g} is none"
             )
         points[:, d] = np.clip(points[:, d], low, high)

@@ -16,6 +16,8 @@ from bktf.slice_sampling import MAX_SHRINKS, open_slice, propose, shrink
 SQUARED_EXPONENTIAL = 4
 PERIODIC = 5
 GIVEN = 6
+EQUAL_CORRELATION = 7  # any two coordinates, with the odds of the correlation as length-scale; see `levels`
+FULL_COVARIANCE = 8  # a matrix that is learned; looked up like a given one
 
 MOMENTS_BLOCK = 32  # new points whose moments are found together
 CHOLESKY_FLOOR = 1e-15  # a pivot below this share of its diagonal entry is rounding
@@ -24,7 +26,7 @@ PIVOT_FLOOR = 4 * 2.220446049250313e-16  # residual variances below this share o
 
 @part
 def covariance(kind, period, given, lengthscale, coords, out):
-    """Write the covariance of the factor between coords into out; a given matrix is looked up by whole coordinates."""
+    """Write the covariance of the factor between coords into out; a matrix is looked up by whole coordinates."""
     m = coords.size
     for i in range(m):
         for j in range(i + 1):
@@ -34,6 +36,8 @@ def covariance(kind, period, given, lengthscale, coords, out):
             elif kind == PERIODIC:
                 scaled = math.sin(math.pi * (coords[i] - coords[j]) / period) / lengthscale
                 value = math.exp(-2.0 * scaled * scaled)
+            elif kind == EQUAL_CORRELATION:
+                value = 1.0 if i == j else lengthscale / (1.0 + lengthscale)
             else:
                 value = given[int(coords[i]), int(coords[j])]
             out[i, j] = value

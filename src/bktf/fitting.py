@@ -9,9 +9,9 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bktf import gibbs, processes
+from bktf import dense, gibbs, processes
 from bktf._jit import announce_compilation
-from bktf.axes import Axis, check_axes, check_points
+from bktf.axes import Axis, check_axes, check_log, check_points
 from bktf.bridges import steps_along
 from bktf.chains import ChainResult, run_chain, states_between
 from bktf.model import Kernel, Priors, Settings, resolve_active, resolve_kernels, whole_number
@@ -39,6 +39,7 @@ def fit(
     n_burn_in: int = 200,
     n_chains: int = 1,
     kernel: Kernel | Sequence[Kernel] = "matern32",
+    log: bool | Sequence[bool] = False,
     priors: Priors | None = None,
     shared_lengthscales: bool = False,
     active: Sequence[Collection[int]] | None = None,
@@ -59,7 +60,9 @@ def fit(
         n_burn_in: how many of the first sweeps to drop.
         n_chains: independent chains, in parallel threads; their draws are put one after the other.
         kernel: "matern12", "matern32", "matern52", "squared_exponential", "periodic", `bktf.Periodic(period)` or a
-            covariance matrix over the axis's points; one for all axes, or a list with one for each.
+            covariance matrix over the axis's points; for an axis of unordered levels, given by their indices, "categorical" (any two
+            levels equally correlated) or "wishart" (a full covariance, up to 20 levels); one for all axes, or a list with one for each.
+        log: whether an axis is measured on a logarithmic scale; one for all axes, or a list with one for each.
         priors: see `bktf.Priors`.
         shared_lengthscales: one length-scale per dimension for all components instead of one each.
         active: the components' dimensions, as in [(0, 1), (0,)]; replaces `rank`.
@@ -75,9 +78,9 @@ def fit(
     priors = Priors() if priors is None else priors
     if not isinstance(priors, Priors):
         raise ValueError(f"priors must be a bktf.Priors; got {type(priors).__name__}")
-    points = check_axes(axes)
+    points = check_axes(axes, log)
     kernels = resolve_kernels(kernel, [p.size for p in points])
-    base = tuple(Axis(p, k) for p, k in zip(points, kernels, strict=True))
+    base = tuple(Axis(p, k, lg) for p, k, lg in zip(points, kernels, check_log(log, len(points)), strict=True))
     mask = resolve_active(rank, active, len(base))
     observed_at = check_points(X, base)
     values = check_values(y, len(observed_at))
@@ -145,15 +148,21 @@ def make_problem(
     observed, cells, coords = [], [], []
     for d, axis in enumerate(grid):
         seen, place = np.unique(axis.locate(points[:, d]), return_inverse=True)
+        if axis.kernel.kind == dense.FULL_COVARIANCE:  # all levels, because the covariance is of all of them
+            seen, place = np.arange(axis.size), axis.locate(points[:, d])
         observed.append(seen)
         cells.append(place)
         coords.append(axis.scale(axis.points)[seen])
-    matrices = [axis.kernel.covariance for axis in grid if axis.kernel.covariance is not None]
-    largest = max((len(m) for m in matrices), default=1)
-    given = np.zeros((max(len(matrices), 1), largest, largest))
-    for i, matrix in enumerate(matrices):
-        given[i, : len(matrix), : len(matrix)] = matrix
-    is_given = np.array([axis.kernel.covariance is not None for axis in grid])
+    full = np.array([axis.kernel.kind == dense.FULL_COVARIANCE for axis in grid])
+    has_matrix = np.array([axis.kernel.covariance is not None for axis in grid]) | full
+    matrix_index = np.maximum(np.cumsum(has_matrix) - 1, 0).astype(np.int64)
+    largest = max((axis.size for d, axis in enumerate(grid) if has_matrix[d]), default=1)
+    covariances = np.zeros((max(int(has_matrix.sum()), 1), largest, largest))
+    for d, axis in enumerate(grid):
+        if axis.kernel.covariance is not None:
+            covariances[matrix_index[d], : axis.size, : axis.size] = axis.kernel.covariance
+    learned = np.array([axis.kernel.has_lengthscale for axis in grid])
+    equal = np.array([axis.kernel.kind == dense.EQUAL_CORRELATION for axis in grid])
     kinds = np.array([axis.kernel.kind for axis in grid], dtype=np.int64)
     steps = [steps_along(c) for c in coords]
     problem = Problem(
@@ -166,14 +175,15 @@ def make_problem(
         gap_starts=_starts([s.values.size for s in steps]),
         kinds=kinds,
         periods=np.array([axis.period for axis in grid]),
-        given=given,
-        given_index=np.maximum(np.cumsum(is_given) - 1, 0).astype(np.int64),
+        covariances=covariances,
+        covariance_index=matrix_index,
         operations=processes.operations(kinds, settings.shared_lengthscales),
-        learned=~is_given,
+        learned=learned,
+        full=full,
         active=active,
         shared=bool(settings.shared_lengthscales),
-        log_mean=float(priors.lengthscale_log_mean),
-        log_var=float(priors.lengthscale_log_var),
+        log_means=np.where(equal, priors.correlation_logit_mean, priors.lengthscale_log_mean).astype(float),
+        log_vars=np.where(equal, priors.correlation_logit_var, priors.lengthscale_log_var).astype(float),
         noise_shape=float(priors.noise_shape),
         noise_rate=float(priors.noise_rate),
         noise_known=noise_precision is not None,
@@ -194,6 +204,7 @@ def new_state(problem: Problem) -> State:
     n = problem.values.size
     return State(
         lengthscales=np.zeros((n_components, n_dims)),
+        covariances=problem.covariances.copy(),
         factors=np.zeros((n_components, problem.coords.size, size)),
         weights=np.zeros(n_components),
         noise_precision=np.ones(1),
@@ -229,6 +240,9 @@ def _check_warm_start(warm: Posterior, grid: tuple[Axis, ...], active: NDArray[n
     same = np.array_equal(warm.active, active) and len(warm.grid) == len(grid)
     if not same or not all(a.kernel.same_as(b.kernel) for a, b in zip(warm.grid, grid, strict=True)):
         raise ValueError("warm_start must come from a fit with the same dimensions, components and kernels; this one differs")
+    for d, (old, new) in enumerate(zip(warm.grid, grid, strict=True)):
+        if old.log != new.log or (new.kernel.on_levels and not np.array_equal(old.points, new.points)):
+            raise ValueError(f"warm_start must come from a fit with the same levels and scale on axis {d}; this one differs")
 
 
 def _resume(
@@ -255,7 +269,7 @@ def _resume(
         old = warm.grid[d]
         states = warm.states[d][k : k + 1]
         lengthscales = warm.axis_lengthscales(d)[k : k + 1]
-        if problem.learned[d]:
+        if problem.learned[d] and not axis.kernel.on_levels:
             lengthscales = np.clip(lengthscales * (old.length / axis.length), *LENGTHSCALE_RANGE)
         if problem.shared and problem.active[:, d].any():  # a fit with one length-scale each may warm one that shares them
             lengthscales = np.where(np.isnan(lengthscales), np.nan, np.nanmean(lengthscales))
@@ -268,6 +282,7 @@ def _resume(
         new = axis.scale(wanted[place < 0])
         now[:, :, place < 0] = states_between(axis, lengthscales, axis.scale(old.points), states, new, stop, rng)
         state.factors[:, problem.starts[d] : problem.starts[d + 1], :size] = now[0]
+    gibbs.update_covariances(problem, state, np.ones(len(problem.active), dtype=bool), rng)
 
 
 def _run_all(

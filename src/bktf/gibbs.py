@@ -1,7 +1,7 @@
 """The Gibbs sampler: updates → sweep → run.
 
 The updates of the paper's appendix in the order of its algorithm: for each component and dimension the length-scale
-(the factor integrated out) and the factor, then the noise precision, then the weights.
+(the factor integrated out) and the factor, then the noise precision, then the weights; last, covariances that are learned.
 
 A *block* is a set of components that move together: each component by itself, or all of them when they share
 length-scales. Within a block, axis after axis, the products of the factors of all other axes are a running prefix
@@ -15,6 +15,7 @@ import numpy as np
 
 from bktf._jit import kernel, part
 from bktf.dense import factor_cholesky, solve_lower, solve_upper
+from bktf.levels import draw_covariance
 from bktf.processes import update_factors
 from bktf.records import Problem
 from bktf.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
@@ -37,14 +38,14 @@ def draw_prior_lengthscale(problem, d, rng):
     if not problem.learned[d]:
         return 0.0
     for _ in range(1000):
-        proposal = problem.log_mean + math.sqrt(problem.log_var) * rng.standard_normal()
+        proposal = problem.log_means[d] + math.sqrt(problem.log_vars[d]) * rng.standard_normal()
         if LOG_LENGTHSCALE_LOW < proposal < LOG_LENGTHSCALE_HIGH:
             return math.exp(proposal)
-    return math.exp(problem.log_mean)
+    return math.exp(problem.log_means[d])
 
 
 @part
-def update_on_axis(problem, d, lengthscale, log_var, directions, precisions, targets, out, rng):
+def update_on_axis(problem, state, d, lengthscale, log_var, directions, precisions, targets, out, rng):
     """Draw length-scale (unless log_var is 0) and factors of axis d given pseudo-observations; see `processes.Operations`."""
     start = problem.starts[d]
     end = problem.starts[d + 1]
@@ -52,12 +53,12 @@ def update_on_axis(problem, d, lengthscale, log_var, directions, precisions, tar
         problem.operations,
         problem.kinds[d],
         problem.periods[d],
-        problem.given[problem.given_index[d]],
+        state.covariances[problem.covariance_index[d]],
         lengthscale,
         problem.coords[start:end],
         problem.gaps[problem.gap_starts[d] : problem.gap_starts[d + 1]],
         problem.steps[start:end],
-        problem.log_mean,
+        problem.log_means[d],
         log_var,
         directions,
         precisions,
@@ -76,12 +77,28 @@ def store_factor(drawn, start, factor):
 
 
 @kernel
+def update_covariances(problem, state, heard, rng):
+    """Draw the covariance of each axis that learns one, given the factors of those of its components that are heard; writes state."""
+    for d in range(problem.full.size):
+        if problem.full[d]:
+            start = problem.starts[d]
+            m = problem.starts[d + 1] - start
+            drawn = np.empty((m, m))
+            draw_covariance(state.factors, problem.active[:, d] & heard, start, drawn, rng)
+            covariance = state.covariances[problem.covariance_index[d]]
+            for i in range(m):
+                for j in range(m):
+                    covariance[i, j] = drawn[i, j]
+
+
+@kernel
 def draw_prior(problem, state, rng):
     """Write a draw of everything from the prior into state (products and residual are left stale; see `refresh`).
 
     A length-scale is NaN where a component is not active, and 0 on an axis that has none to learn.
     """
     n_components, n_dims = problem.active.shape
+    update_covariances(problem, state, np.zeros(n_components, np.bool_), rng)
     for d in range(n_dims):
         start = problem.starts[d]
         m = problem.starts[d + 1] - start
@@ -91,7 +108,7 @@ def draw_prior(problem, state, rng):
         for c in range(n_components):
             if problem.active[c, d]:
                 lengthscale = common if problem.shared else draw_prior_lengthscale(problem, d, rng)
-                update_on_axis(problem, d, lengthscale, 0.0, np.ones((m, 1, 1)), nothing, nothing, drawn, rng)
+                update_on_axis(problem, state, d, lengthscale, 0.0, np.ones((m, 1, 1)), nothing, nothing, drawn, rng)
             else:
                 lengthscale = np.nan
                 for j in range(m):
@@ -195,9 +212,9 @@ def update_axis(problem, state, work, first, last, d, rng):
         gather_block(problem, state, work, members, first, last, d, directions, precisions, targets)
 
     drawn = np.zeros((q, m, state.factors.shape[2]))
-    log_var = problem.log_var if problem.learned[d] else 0.0
+    log_var = problem.log_vars[d] if problem.learned[d] else 0.0
     lengthscale = state.lengthscales[members[0], d]
-    lengthscale = update_on_axis(problem, d, lengthscale, log_var, directions, precisions, targets, drawn, rng)
+    lengthscale = update_on_axis(problem, state, d, lengthscale, log_var, directions, precisions, targets, drawn, rng)
     for k in range(q):
         c = members[k]
         state.lengthscales[c, d] = lengthscale
@@ -239,7 +256,7 @@ def update_weights(problem, state, rng):
 
 
 def steps_per_sweep(problem: Problem) -> int:
-    """A sweep is one step for each block and axis, and one for noise and weights together."""
+    """A sweep is one step for each block and axis, and one for noise, weights and covariances together."""
     n_components, n_dims = problem.active.shape
     return int((1 if problem.shared else n_components) * n_dims + 1)
 
@@ -253,6 +270,7 @@ def take_step(problem, state, work, position, rng):
     if first >= n_components:
         update_noise(problem, state, rng)
         update_weights(problem, state, rng)
+        update_covariances(problem, state, np.ones(n_components, np.bool_), rng)
         return
     d = position % n_dims
     if d == 0:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bktf import dense, processes
+from bktf import dense, levels, processes
 
 Floats = NDArray[np.float64]
 
@@ -18,6 +18,8 @@ KINDS = {
     "matern52": processes.MATERN52,
     "squared_exponential": dense.SQUARED_EXPONENTIAL,
     "periodic": dense.PERIODIC,
+    "categorical": dense.EQUAL_CORRELATION,
+    "wishart": dense.FULL_COVARIANCE,
 }
 
 
@@ -29,6 +31,8 @@ class Priors:
     noise_shape, noise_rate: noise precision ~ Gamma(shape, rate); the paper gives no values, docs/paper_deviations.md
         (D4) says why 1 and 0.01
     weight_var: weights ~ N(0, weight_var)
+    correlation_logit_mean, correlation_logit_var: log of the odds ρ / (1 − ρ) of the correlation between two levels of a categorical axis
+        ~ N(mean, var), cut to odds in [1e-3, 1e3]; with 0 and 2, ρ is spread almost evenly over (0, 1)
 
     Paper: section 3.1.
     """
@@ -38,19 +42,26 @@ class Priors:
     noise_shape: float = 1.0
     noise_rate: float = 0.01
     weight_var: float = 1.0
+    correlation_logit_mean: float = 0.0
+    correlation_logit_var: float = 2.0
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
             if not (isinstance(value, int | float | np.number) and math.isfinite(value)):
                 raise ValueError(f"Priors.{field.name} must be a finite number; got {value!r}")
-            if field.name != "lengthscale_log_mean" and value <= 0:
+            if not field.name.endswith("_mean") and value <= 0:
                 raise ValueError(f"Priors.{field.name} must be positive; got {value!r}")
         low, high = math.log(1e-3), math.log(1e3)
         if not low < self.lengthscale_log_mean < high:
             raise ValueError(
                 f"Priors.lengthscale_log_mean must lie in ({low:.2f}, {high:.2f}), the logarithms of 1e-3 and 1e3; "
                 f"got {self.lengthscale_log_mean}. It is the logarithm of a length on an axis scaled to [0, 1]"
+            )
+        if not low < self.correlation_logit_mean < high:
+            raise ValueError(
+                f"Priors.correlation_logit_mean must lie in ({low:.2f}, {high:.2f}), the logarithms of odds of 1e-3 and 1e3; "
+                f"got {self.correlation_logit_mean}"
             )
 
 
@@ -75,13 +86,18 @@ class AxisKernel:
 
     @property
     def has_lengthscale(self) -> bool:
-        """Whether there is a length-scale to learn."""
-        return self.covariance is None
+        """Whether there is a length-scale (for equal correlation, odds) to learn."""
+        return self.kind not in (dense.GIVEN, dense.FULL_COVARIANCE)
+
+    @property
+    def on_levels(self) -> bool:
+        """Whether the axis points are all there is: nothing lies between them, and their distances mean nothing."""
+        return self.kind >= dense.GIVEN
 
     @property
     def is_dense(self) -> bool:
         """Whether it takes the dense path."""
-        return self.kind > processes.MATERN52
+        return self.kind > processes.MATERN52 and self.kind != dense.EQUAL_CORRELATION
 
     def same_as(self, other: "AxisKernel") -> bool:
         """Whether two axes have the same kernel."""
@@ -103,6 +119,11 @@ def resolve_kernel(kernel: Kernel, d: int, n_points: int) -> AxisKernel:
         if kernel not in KINDS:
             known = ", ".join(repr(name) for name in KINDS)
             raise ValueError(f"kernel must be one of {known}, bktf.Periodic(period) or a covariance matrix; got {kernel!r}")
+        if kernel == "wishart" and n_points > levels.MAX_LEVELS:
+            raise ValueError(
+                f'the kernel "wishart" takes at most {levels.MAX_LEVELS} levels; axis {d} has {n_points}. '
+                'Use "categorical", equal correlation'
+            )
         return AxisKernel(KINDS[kernel])
     try:
         matrix = np.array(kernel, dtype=float)

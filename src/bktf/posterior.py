@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bktf import cp
+from bktf import cp, dense, levels
 from bktf.acquisition import choose
 from bktf.alignment import Aligned, align
 from bktf.axes import Axis, check_points
@@ -52,7 +52,7 @@ class Posterior:
     known_noise_std: float | None
     seed: int
     standardisation: Standardisation
-    lengthscales: Floats  # (K, R, D); NaN where a component is not active or the kernel has none
+    lengthscales: Floats  # (K, R, D); odds of the correlation on a categorical axis; NaN where not active or where there is none
     states: tuple[Floats, ...]  # per axis (K, R, m_d, state size): factor and scaled derivatives
     weights: Floats  # (K, R)
     noise_precision: Floats  # (K,)
@@ -85,6 +85,23 @@ class Posterior:
     def factors(self) -> tuple[Floats, ...]:
         """Factor draws, per axis (K, R, m_d); raw: signs and labels switch between draws. See `aligned_factors`."""
         return tuple(states[..., 0] for states in self.states)
+
+    @property
+    def correlations(self) -> Floats:
+        """Correlation between any two levels of a categorical axis, (K, R, D); NaN on other axes."""
+        categorical = [axis.kernel.kind == dense.EQUAL_CORRELATION for axis in self.grid]
+        return np.where(categorical, self.lengthscales / (1.0 + self.lengthscales), np.nan)
+
+    def level_covariance(self, d: int) -> Floats:
+        """Posterior mean of the covariance between the levels of an axis with the kernel "wishart", (m_d, m_d).
+
+        The mean over draws of the exact conditional mean given each draw's factors.
+        """
+        if self.grid[d].kernel.kind != dense.FULL_COVARIANCE:
+            raise ValueError(f'axis {d} does not learn a covariance; only the kernel "wishart" does')
+        factors = self.factors[d][:, self.active[:, d]]  # (K, R, m)
+        total = np.einsum("krm,krl->ml", factors, factors) / self.n_draws + (levels.EXTRA - 1.0) * np.eye(factors.shape[2])
+        return np.asarray(total / (levels.EXTRA - 1.0 + factors.shape[1]))
 
     @property
     def noise_std(self) -> Floats:
@@ -203,7 +220,8 @@ class Posterior:
             if axis.kernel.has_lengthscale:
                 columns = np.sort(self.lengthscales[:, self.active[:, d], d], axis=1).T
                 for c, column in enumerate(columns[:1] if self.settings.shared_lengthscales else columns):
-                    quantities[f"lengthscale[{d}, {c}]"] = column
+                    name = "correlation_odds" if axis.kernel.on_levels else "lengthscale"
+                    quantities[f"{name}[{d}, {c}]"] = column
         return quantities
 
     def diagnostics(self) -> Diagnostics:
@@ -221,6 +239,7 @@ class Posterior:
         settings = {
             "format": FILE_FORMAT,
             "kernels": [[axis.kernel.kind, axis.kernel.period] for axis in self.grid],
+            "log": [axis.log for axis in self.grid],
             "priors": asdict(self.priors),
             "settings": asdict(self.settings),
             "standardisation": asdict(self.standardisation),
@@ -241,8 +260,9 @@ class Posterior:
         if settings.get("format") != FILE_FORMAT:
             raise ValueError(f"{os.fspath(path)!r} has file format {settings.get('format')!r}; this version reads {FILE_FORMAT}")
         try:
+            log = settings.get("log", [False] * len(settings["kernels"]))
             grid = tuple(
-                Axis(arrays[f"axis_{d}"], AxisKernel(kind, period, arrays.get(f"covariance_{d}")))
+                Axis(arrays[f"axis_{d}"], AxisKernel(kind, period, arrays.get(f"covariance_{d}")), log[d])
                 for d, (kind, period) in enumerate(settings["kernels"])
             )
             return cls(

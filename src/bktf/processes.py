@@ -1,6 +1,6 @@
 """The operations on one axis, whichever kernel it has: log evidence, factor draw, draws and moments in between.
 
-Matérn kinds are numbered by the size of their state; every other kind takes the dense path.
+Matérn kinds are numbered by the size of their state; levels with equal correlation have a path of their own; every other kind is dense.
 """
 
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf import dense, matern32, statespace
+from bktf import dense, levels, matern32, statespace
 from bktf._jit import CUBE, FLOAT, GRID, INT, INTS, MATRIX, RNG, VECTOR, VOID, kernel, operation, part
 
 Floats = NDArray[np.float64]
@@ -70,6 +70,17 @@ def _update_dense(
 
 
 @operation(FLOAT, *_UPDATE)
+def _update_levels(
+    kind, period, given, lengthscale, coords, gaps, steps, log_mean, log_var, directions, precisions, targets, out, rng
+):  # fmt: skip
+    b, t = precisions.reshape(coords.size), targets.reshape(coords.size)
+    if log_var > 0.0:
+        lengthscale = levels.draw_odds(lengthscale, log_mean, log_var, b, t, rng)
+    levels.draw_factor(lengthscale, b, t, out[0], rng)
+    return lengthscale
+
+
+@operation(FLOAT, *_UPDATE)
 def _update_nothing(
     kind, period, given, lengthscale, coords, gaps, steps, log_mean, log_var, directions, precisions, targets, out, rng
 ):  # fmt: skip
@@ -86,16 +97,19 @@ class Operations(NamedTuple):
     alone: Any  # Matérn 3/2, one factor at a time
     markov: Any  # any Matérn, any number of factors
     dense: Any  # any covariance, any number of factors
+    levels: Any  # equal correlation, one factor at a time
 
 
 def operations(kinds: NDArray[np.int64], shared: bool) -> Operations:
     """The operations for axes of these kinds, with length-scales of their own or shared."""
     matern = kinds <= MATERN52
     default = kinds == MATERN32
+    equal = kinds == dense.EQUAL_CORRELATION
     return Operations(
         _update_matern32() if np.any(default) else _update_nothing(),
         _update_markov() if np.any(matern & ~default) or (shared and np.any(default)) else _update_nothing(),
-        _update_dense() if np.any(~matern) else _update_nothing(),
+        _update_dense() if np.any(~matern & ~equal) or (shared and np.any(equal)) else _update_nothing(),
+        _update_levels() if np.any(equal) else _update_nothing(),
     )
 
 
@@ -110,6 +124,10 @@ def update_factors(
         )
     if kind <= MATERN52:
         return operations.markov(
+            kind, period, given, lengthscale, coords, gaps, steps, log_mean, log_var, directions, precisions, targets, out, rng
+        )
+    if kind == dense.EQUAL_CORRELATION and precisions.shape[1] == 1:
+        return operations.levels(
             kind, period, given, lengthscale, coords, gaps, steps, log_mean, log_var, directions, precisions, targets, out, rng
         )
     return operations.dense(
@@ -135,6 +153,11 @@ def _draw_between_dense(kind, period, given, lengthscale, coords, states, new_co
     dense.draw_between(kind, period, given, lengthscale, coords, states, new_coords, out, rng)
 
 
+@operation(VOID, *_AXIS, *_KNOWN, MATRIX, RNG)
+def _draw_between_levels(kind, period, given, lengthscale, coords, states, new_coords, gaps, places, out, rng):
+    levels.draw_between(lengthscale, states, out, rng)
+
+
 @operation(VOID, *_AXIS, *_KNOWN, VECTOR, VECTOR)
 def _moments_between_matern32(kind, period, given, lengthscale, coords, states, new_coords, gaps, places, means, variances):
     matern32.moments_between(lengthscale, states, gaps, places, means, variances)
@@ -150,6 +173,11 @@ def _moments_between_dense(kind, period, given, lengthscale, coords, states, new
     dense.moments_between(kind, period, given, lengthscale, coords, states, new_coords, means, variances)
 
 
+@operation(VOID, *_AXIS, *_KNOWN, VECTOR, VECTOR)
+def _moments_between_levels(kind, period, given, lengthscale, coords, states, new_coords, gaps, places, means, variances):
+    levels.moments_between(lengthscale, states, means, variances)
+
+
 class Between(NamedTuple):
     """What can be asked of a factor between the points where it is known, as pointers."""
 
@@ -163,6 +191,8 @@ def between(kind: int) -> Between:
         return Between(_draw_between_matern32(), _moments_between_matern32())
     if kind <= MATERN52:
         return Between(_draw_between_markov(), _moments_between_markov())
+    if kind == dense.EQUAL_CORRELATION:
+        return Between(_draw_between_levels(), _moments_between_levels())
     return Between(_draw_between_dense(), _moments_between_dense())
 
 

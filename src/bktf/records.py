@@ -27,14 +27,15 @@ class Problem(NamedTuple):
     gap_starts: NDArray[np.int64]  # (D + 1,) where each axis begins in gaps
     kinds: NDArray[np.int64]  # (D,) kernel of each axis, numbered in `processes`
     periods: Floats  # (D,) period of a periodic axis
-    given: Floats  # (≥ 1, ·, ·) covariance matrices given by the user
-    given_index: NDArray[np.int64]  # (D,) which of them an axis has
+    covariances: Floats  # (≥ 1, ·, ·) covariance matrices given by the user, and room for those that are learned
+    covariance_index: NDArray[np.int64]  # (D,) which of them an axis has
     operations: Operations  # how to draw length-scales and factors under these kernels
-    learned: NDArray[np.bool_]  # (D,) whether the axis has a length-scale
+    learned: NDArray[np.bool_]  # (D,) whether the axis has a length-scale (or the odds of a correlation)
+    full: NDArray[np.bool_]  # (D,) whether it learns a covariance matrix
     active: NDArray[np.bool_]  # (R, D) which dimensions each component uses
     shared: bool  # one length-scale per dimension for all components
-    log_mean: float  # of the length-scale prior
-    log_var: float
+    log_means: Floats  # (D,) of the prior of the length-scale, or of the odds
+    log_vars: Floats  # (D,)
     noise_shape: float
     noise_rate: float
     noise_known: bool
@@ -45,6 +46,7 @@ class State(NamedTuple):
     """Where a chain is; the updates write into it."""
 
     lengthscales: Floats  # (R, D)
+    covariances: Floats  # as in the problem, with those that are learned
     factors: Floats  # (R, M, S) factor and scaled derivatives; 1 where the component is not active
     weights: Floats  # (R,)
     noise_precision: Floats  # (1,)

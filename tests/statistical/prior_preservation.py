@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import oracles
-from bktf import gibbs
+from bktf import dense, gibbs, levels
 from bktf._jit import kernel
 from bktf.axes import Axis
 from bktf.fitting import make_problem, new_state
@@ -23,7 +23,7 @@ from bktf.model import Kernel, Priors, Settings, resolve_kernels
 from bktf.records import Problem, Work
 
 Floats = NDArray[np.float64]
-UPDATES = ["axes", "noise", "weights", "two sweeps"]
+UPDATES = ["axes", "noise", "weights", "two sweeps", "covariances"]
 KNOWN_NOISE_PRECISION = 4.0
 
 
@@ -72,6 +72,7 @@ class Record(NamedTuple):
     lengthscales: Floats  # (N, R, D)
     first: Floats  # (N, R, D) factor at the first coordinate of each axis
     second: Floats  # (N, R, D) and at the second
+    covariance: Floats  # (N, D, 3) entries 00, 01, 11 of each axis's matrix
     joint: Floats  # (N, 5) products of data, f and parameters
     fresh: Floats  # (N, 5)
     bookkeeping: Floats  # (N,) largest difference between the residual that was kept and the one computed anew
@@ -110,7 +111,7 @@ def joint_statistics(problem, state, out):
 
 @kernel
 def apply(update, problem, state, work, rng):
-    """Do one of the updates: 0 all axes, 1 noise, 2 weights, 3 two whole sweeps."""
+    """Do one of the updates: 0 all axes, 1 noise, 2 weights, 3 two whole sweeps, 4 covariances."""
     n_components, n_dims = problem.active.shape
     if update == 0:
         size = n_components if problem.shared else 1
@@ -123,6 +124,8 @@ def apply(update, problem, state, work, rng):
         gibbs.update_noise(problem, state, rng)
     elif update == 2:
         gibbs.update_weights(problem, state, rng)
+    elif update == 4:
+        gibbs.update_covariances(problem, state, np.ones(n_components, np.bool_), rng)
     else:
         for _ in range(2):
             for position in range(n_dims * (1 if problem.shared else n_components) + 1):
@@ -152,6 +155,10 @@ def replicate(update, problem, state, work, record, rng):
         for c in range(n_components):
             record.weights[k, c] = state.weights[c]
             for d in range(n_dims):
+                matrix = state.covariances[problem.covariance_index[d]]
+                record.covariance[k, d, 0] = matrix[0, 0]
+                record.covariance[k, d, 1] = matrix[0, 1 % matrix.shape[1]]
+                record.covariance[k, d, 2] = matrix[1 % matrix.shape[0], 1 % matrix.shape[1]]
                 record.lengthscales[k, c, d] = state.lengthscales[c, d]
                 record.first[k, c, d] = state.factors[c, problem.starts[d], 0]
                 record.second[k, c, d] = state.factors[c, problem.starts[d] + 1, 0]
@@ -164,7 +171,7 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
     per_axis = (n_replicates, n_components, n_dims)
     record = Record(
         np.zeros(n_replicates), np.zeros(n_replicates), np.zeros((n_replicates, n_components)),
-        np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis),
+        np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros((n_replicates, n_dims, 3)),
         np.zeros((n_replicates, 5)), np.zeros((n_replicates, 5)), np.zeros(n_replicates),
     )  # fmt: skip
     replicate(UPDATES.index(update), problem, new_state(problem), make_work(problem), record, np.random.default_rng(seed))
@@ -175,15 +182,38 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
         p[f"weight[{c}]"] = ks(record.weights[:, c], stats.norm(scale=math.sqrt(priors.weight_var)).cdf)
     for k in range(record.joint.shape[1]):
         p[f"joint[{k}]"] = float(stats.ks_2samp(record.joint[:, k], record.fresh[:, k]).pvalue)
-    prior = stats.norm(priors.lengthscale_log_mean, math.sqrt(priors.lengthscale_log_var)).cdf
+    for d in np.flatnonzero(problem.full):
+        p |= covariance_p_values(record, int(d))
     for c, d in zip(*np.nonzero(problem.active), strict=True):
         first, second, ls = record.first[:, c, d], record.second[:, c, d], record.lengthscales[:, c, d]
+        if problem.full[d]:
+            a, b, e = record.covariance[:, d].T
+            p[f"factor[{c},{d}]"] = ks(first / np.sqrt(a), stats.norm().cdf)
+            p[f"innovation[{c},{d}]"] = ks((second - b / a * first) / np.sqrt(e - b * b / a), stats.norm().cdf)
+            continue
         if problem.learned[d]:
-            p[f"lengthscale[{c},{d}]"] = ks(np.log(ls), prior)
+            p[f"lengthscale[{c},{d}]"] = ks(np.log(ls), stats.norm(problem.log_means[d], math.sqrt(problem.log_vars[d])).cdf)
         rho = correlation(problem, int(d), ls)
         p[f"factor[{c},{d}]"] = ks(second, stats.norm().cdf)
         p[f"innovation[{c},{d}]"] = ks((second - rho * first) / np.sqrt(1 - rho * rho), stats.norm().cdf)
     return p
+
+
+def covariance_p_values(record: Record, d: int) -> dict[str, float]:
+    """The inverse-Wishart prior of a learned covariance, by its first 2 × 2 block: two variances and a regression coefficient.
+
+    The block is inverse Wishart with 2 + EXTRA degrees of freedom and scale (EXTRA − 1)·I, so its variances are inverse gamma, what is left
+    of the second after the first is inverse gamma with one degree of freedom more, and the coefficient is normal given that.
+    """
+    a, b, e = record.covariance[:, d].T
+    scale = (levels.EXTRA - 1.0) / 2
+    left = e - b * b / a
+    return {
+        f"variance[{d}]": ks(a, stats.invgamma((levels.EXTRA + 1) / 2, scale=scale).cdf),
+        f"second variance[{d}]": ks(e, stats.invgamma((levels.EXTRA + 1) / 2, scale=scale).cdf),
+        f"left over[{d}]": ks(left, stats.invgamma((levels.EXTRA + 2) / 2, scale=scale).cdf),
+        f"coefficient[{d}]": ks(b / a / np.sqrt(left) * math.sqrt(levels.EXTRA - 1.0), stats.norm().cdf),
+    }
 
 
 def ks(values: Any, cdf: Callable[[Any], Any]) -> float:
@@ -202,4 +232,6 @@ def correlation(problem: Problem, d: int, ls: Floats) -> Floats:
         return np.array([oracles.squared_exponential(x, a, b)[0, 0] for x in ls])
     if kind == 5:
         return np.array([oracles.periodic(float(problem.periods[d]), x, a, b)[0, 0] for x in ls])
-    return np.full(len(ls), problem.given[problem.given_index[d], 0, 1])
+    if kind == dense.EQUAL_CORRELATION:
+        return ls / (1 + ls)
+    return np.full(len(ls), problem.covariances[problem.covariance_index[d], 0, 1])

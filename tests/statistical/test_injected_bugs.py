@@ -15,13 +15,13 @@ pytestmark = pytest.mark.bugs
 ROOT = Path(__file__).resolve().parents[2]
 LEVEL = 1e-4
 
-ON_AXIS = "    lengthscale = update_on_axis(problem, d, lengthscale, log_var, directions, precisions, targets, drawn, rng)\n"
+ON_AXIS = "    lengthscale = update_on_axis(problem, state, d, lengthscale, log_var, directions, precisions, targets, drawn, rng)\n"
 
 # name: (file, [(what stands there, what the bug makes of it)], update that shows it, setup that shows it)
 BUGS = {
     "noise precision counted twice in the evidence": (
         "gibbs.py",
-        [(ON_AXIS, "    lengthscale = update_on_axis(problem, d, lengthscale, log_var, directions, "
+        [(ON_AXIS, "    lengthscale = update_on_axis(problem, state, d, lengthscale, log_var, directions, "
           "precisions * state.noise_precision[0], targets, drawn, rng)\n" + ON_AXIS.replace("log_var", "0.0"))],
         "axes", {},
     ),
@@ -52,7 +52,7 @@ BUGS = {
     ),
     "noise precision counted twice in the evidence, shared length-scales": (
         "gibbs.py",
-        [(ON_AXIS, "    lengthscale = update_on_axis(problem, d, lengthscale, log_var, directions, "
+        [(ON_AXIS, "    lengthscale = update_on_axis(problem, state, d, lengthscale, log_var, directions, "
           "precisions * state.noise_precision[0], targets, drawn, rng)\n" + ON_AXIS.replace("log_var", "0.0"))],
         "axes", {"shared": True},
     ),
@@ -61,7 +61,8 @@ BUGS = {
     ),
     "factor drawn from the prior": (
         "gibbs.py",
-        [(ON_AXIS, ON_AXIS + "    update_on_axis(problem, d, lengthscale, 0.0, directions, 0.0 * precisions, targets, drawn, rng)\n")],
+        [(ON_AXIS, ON_AXIS + "    update_on_axis(problem, state, d, lengthscale, 0.0, directions, 0.0 * precisions, targets, "
+          "drawn, rng)\n")],
         "axes", {},
     ),
     "length-scale drawn from the prior": (
@@ -72,6 +73,16 @@ BUGS = {
     "weights drawn from the prior": (
         "gibbs.py", [("inner(state.products[c], state.products[h])", "0.0"), ("inner(state.products[c], problem.values)", "0.0")],
         "weights", {},
+    ),
+    "wrong sign of the log determinant, unordered levels": (
+        "levels.py", [("-0.5 * (log_det + math.log(precision) + squares)", "-0.5 * (squares - log_det - math.log(precision))")],
+        "axes", {"kernel": "categorical"},
+    ),
+    "one degree of freedom too few for the covariance between levels": (
+        "levels.py", [("            dof += 1\n", "            pass\n")], "covariances", {"kernel": "wishart"},
+    ),
+    "covariance between levels ignores the factors": (
+        "levels.py", [("factors[c, start + i, 0] * factors[c, start + j, 0]", "0.5")], "two sweeps", {"kernel": "wishart"},
     ),
     "noise drawn from the prior": (
         "gibbs.py",

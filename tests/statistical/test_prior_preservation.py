@@ -19,7 +19,7 @@ def check(update: str, seed: int, **setup: object) -> None:
     assert p[worst] > LEVEL, f"{worst}: p = {p[worst]:.2e}"
 
 
-@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("update", UPDATES[:4])
 @pytest.mark.parametrize("active", [None, PARTIAL])
 @pytest.mark.parametrize("shared", [False, True])
 def test_the_prior_is_preserved_with_matern32(update: str, active: list[tuple[int, ...]] | None, shared: bool) -> None:
@@ -35,6 +35,20 @@ def test_the_prior_is_preserved_with_other_kernels(kernel: Kernel, shared: bool)
 def test_the_prior_is_preserved_with_different_kernels_on_different_axes() -> None:
     check("two sweeps", 3, kernel=[CORRELATED, "matern52"], active=PARTIAL)
     check("two sweeps", 4, kernel=["matern32", "squared_exponential"], active=PARTIAL, shared=True)
+
+
+@pytest.mark.parametrize("update", ["axes", "two sweeps"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_prior_is_preserved_with_unordered_levels(update: str, shared: bool) -> None:
+    check(update, 7, kernel=["categorical", "matern32"], active=PARTIAL, shared=shared)
+    check(update, 8, kernel="categorical", sizes=(2, 5), n=11, shared=shared)
+
+
+@pytest.mark.parametrize("update", ["covariances", "axes", "two sweeps"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_prior_is_preserved_with_a_full_covariance_between_levels(update: str, shared: bool) -> None:
+    check(update, 9, kernel=["wishart", "matern32"], active=PARTIAL, shared=shared)
+    check(update, 10, kernel="wishart", sizes=(2, 4), n=10, shared=shared)
 
 
 def test_the_prior_is_preserved_in_three_dimensions_with_known_noise() -> None:

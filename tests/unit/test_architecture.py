@@ -6,7 +6,7 @@ from pathlib import Path
 from conftest import ROOT
 
 ROOMS = [
-    "version", "_jit", "slice_sampling", "sums", "statespace", "matern32", "dense", "bridges", "processes", "records", "gibbs",
+    "version", "_jit", "slice_sampling", "sums", "statespace", "matern32", "dense", "levels", "bridges", "processes", "records", "gibbs",
     "cp", "alignment", "diagnostics", "storage", "model", "axes", "observations", "chains",
     "hull", "forms", "search", "scores", "refinement", "acquisition",
     "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup", "",
