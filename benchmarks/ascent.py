@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bktf
-from bktf import acquisition
+from bktf import acquisition, best_cells
 from bktf.forms import make_forms
 
 Floats = NDArray[np.float64]
@@ -33,11 +33,11 @@ def shortfall(sizes: tuple[int, ...], n: int, function: str, seed: int, name: st
     posterior = bktf.fit(axes, X, FUNCTIONS[function](X), seed=seed)
     draws = acquisition.draws_of(posterior, np.empty((0, len(sizes))))
     excluded = acquisition.cells_of(posterior, X, "X")
-    target = acquisition.make_target(draws, name, 2.0, False)
-    whole = acquisition.best_by_enumeration(target, excluded)
+    target = best_cells.make_target(draws, name, 2.0, False)
+    whole = best_cells.best_by_enumeration(target, excluded)
     forms = make_forms(draws.factors, draws.weights, draws.active)
-    starts = np.concatenate((acquisition.draw_maxima(forms), draws.incumbents))
-    climbed = acquisition.best_by_ascent(target, excluded, starts, rng)
+    starts = np.concatenate((best_cells.draw_maxima(forms), draws.incumbents))
+    climbed = best_cells.best_by_ascent(target, excluded, starts, rng)
     median = float(np.median(target.score(rng.integers(0, sizes, (4000, len(sizes))))))
     if climbed is None or whole.score <= median:
         return 0.0 if climbed is not None else 1.0

@@ -1,5 +1,8 @@
 """Bayesian optimisation of expensive functions with Bayesian kernelized tensor factorization."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from bktf import acquisition
 from bktf.fitting import fit
 from bktf.model import Periodic, Priors
@@ -7,6 +10,29 @@ from bktf.posterior import GridMoments, Posterior
 from bktf.validation import LeaveOneOut, leave_one_out
 from bktf.version import __version__
 
+if TYPE_CHECKING:
+    from bktf.optimize import Result, maximize, minimize
+    from bktf.sampler import BKTFSampler
+    from bktf.space import choices
+
 load = Posterior.load
 
-__all__ = ["GridMoments", "LeaveOneOut", "Periodic", "Posterior", "Priors", "__version__", "acquisition", "fit", "leave_one_out", "load"]
+# What needs Optuna, whose import takes half a second: loaded when first asked for.
+_ON_DEMAND = {"BKTFSampler": "sampler", "Result": "optimize", "choices": "space", "maximize": "optimize", "minimize": "optimize"}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs Optuna."""
+    if name not in _ON_DEMAND:
+        raise AttributeError(f"module 'bktf' has no attribute {name!r}")
+    return getattr(import_module(f"bktf.{_ON_DEMAND[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_DEMAND})
+
+
+__all__ = [
+    "BKTFSampler", "GridMoments", "LeaveOneOut", "Periodic", "Posterior", "Priors", "Result", "__version__", "acquisition", "choices",
+    "fit", "leave_one_out", "load", "maximize", "minimize",
+]  # fmt: skip

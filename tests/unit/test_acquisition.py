@@ -10,7 +10,7 @@ from scipy import stats
 
 import bktf
 from bktf import acquisition as acq
-from bktf import scores
+from bktf import best_cells, scores
 
 Floats = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ def test_coordinate_ascent_finds_what_enumeration_finds(monkeypatch: pytest.Monk
         for acquisition in ("ei", "ucb"):
             whole = acq.choose(posterior, acquisition, exclude=posterior.X)
             with monkeypatch.context() as patch:
-                patch.setattr(acq, "ENUMERATE_BELOW", 0)
+                patch.setattr(best_cells, "ENUMERATE_BELOW", 0)
                 climbed = acq.choose(posterior, acquisition, exclude=posterior.X)
             assert (whole.method, climbed.method) == ("enumeration", "coordinate ascent")
             assert not climbed.exact
@@ -86,10 +86,10 @@ def test_tensor_free_search_meets_the_enumeration_on_the_papers_small_grids(acqu
         axes = [np.linspace(0, 1, m) for m in sizes]
         X = np.stack([axis[rng.integers(0, axis.size, n)] for axis in axes], axis=1)
         posterior = bktf.fit(axes, X, np.cos(9 * X).prod(axis=1) - (X**2).sum(axis=1), seed=seed)
-        target = acq.make_target(acq.draws_of(posterior, np.empty((0, len(sizes)))), acquisition, 2.0, False)
+        target = best_cells.make_target(acq.draws_of(posterior, np.empty((0, len(sizes)))), acquisition, 2.0, False)
         whole = acq.choose(posterior, acquisition, exclude=X)
         with monkeypatch.context() as patch:
-            patch.setattr(acq, "ENUMERATE_BELOW", 0)
+            patch.setattr(best_cells, "ENUMERATE_BELOW", 0)
             climbed = acq.choose(posterior, acquisition, exclude=X)
         cells = rng.integers(0, sizes, (2000, len(sizes)))
         median = float(np.median(target.score(cells))) * posterior.standardisation.scale
@@ -101,7 +101,7 @@ def test_tensor_free_search_meets_the_enumeration_on_the_papers_small_grids(acqu
 def test_never_an_excluded_cell_and_the_last_free_cell_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     for seed, limit in itertools.product(range(6), (0, 10**9)):
-        monkeypatch.setattr(acq, "ENUMERATE_BELOW", limit)
+        monkeypatch.setattr(best_cells, "ENUMERATE_BELOW", limit)
         posterior = small(seed, sizes=(4, 3, 3), n=5)
         _, points = cells_and_points(posterior)
         last = int(rng.integers(len(points)))
@@ -142,13 +142,13 @@ def test_permuting_dimensions_or_components_leaves_the_value_the_same(acquisitio
 @pytest.mark.parametrize("acquisition", ["max", "ucb", "ei"])
 def test_turning_the_points_of_an_axis_around_turns_the_answer_around(acquisition: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No bias to the centre or to low indices: with factors rolled along their axis, the best cell rolls with them."""
-    monkeypatch.setattr(acq, "ENUMERATE_BELOW", 0)
+    monkeypatch.setattr(best_cells, "ENUMERATE_BELOW", 0)
     posterior = small(4, sizes=(9, 8), n=10)
     draws = acq.draws_of(posterior, np.empty((0, 2)))
     rng = np.random.default_rng(0)
-    cell, score, *_ = acq.choose_cell(draws, acquisition, 2.0, set(), False, rng)
+    cell, score, *_ = best_cells.choose_cell(draws, acquisition, 2.0, set(), False, rng)
     rolled = draws._replace(factors=tuple(np.roll(f, 3, axis=2) for f in draws.factors))
-    moved, moved_score, *_ = acq.choose_cell(rolled, acquisition, 2.0, set(), False, rng)
+    moved, moved_score, *_ = best_cells.choose_cell(rolled, acquisition, 2.0, set(), False, rng)
     assert moved_score == pytest.approx(score, rel=1e-9)
     assert cell is not None
     assert moved is not None
@@ -212,11 +212,11 @@ def test_expected_improvement_with_weights_integrated_out_is_the_normal_mixture(
 @pytest.mark.parametrize("limit", [0, 10**9])
 def test_where_no_draw_improves_the_weights_are_integrated_out(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain EI is zero everywhere then, and the first cell of the grid would be as good as any."""
-    monkeypatch.setattr(acq, "ENUMERATE_BELOW", limit)
+    monkeypatch.setattr(best_cells, "ENUMERATE_BELOW", limit)
     draws = acq.draws_of(small(9), np.empty((0, 3)))
     draws = draws._replace(thresholds=draws.thresholds + 100.0)
-    cell, _, method, *_ = acq.choose_cell(draws, "ei", 2.0, set(), False, np.random.default_rng(0))
-    expected, *_ = acq.choose_cell(draws, "ei", 2.0, set(), True, np.random.default_rng(0))
+    cell, _, method, *_ = best_cells.choose_cell(draws, "ei", 2.0, set(), False, np.random.default_rng(0))
+    expected, *_ = best_cells.choose_cell(draws, "ei", 2.0, set(), True, np.random.default_rng(0))
     assert method.endswith("weights integrated out")
     assert cell is not None
     assert expected is not None

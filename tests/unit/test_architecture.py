@@ -8,8 +8,9 @@ from conftest import ROOT
 ROOMS = [
     "version", "_jit", "slice_sampling", "sums", "statespace", "matern32", "dense", "levels", "bridges", "processes", "records", "gibbs",
     "cp", "alignment", "diagnostics", "storage", "model", "axes", "observations", "chains",
-    "hull", "forms", "search", "scores", "refinement", "acquisition",
-    "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup", "",
+    "hull", "forms", "search", "scores", "refinement", "restrictions", "best_cells", "acquisition",
+    "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup",
+    "space", "history", "suggestion", "sampler", "optimize", "",
 ]  # fmt: skip
 PACKAGE = ROOT / "src" / "bktf"
 

@@ -1,0 +1,301 @@
+"""`minimize` and `maximize`: one call on an Optuna study with `BKTFSampler`."""
+
+import functools
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+import numpy as np
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.storages import BaseStorage
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, Trial, TrialState
+
+from bktf.history import read_history, read_published
+from bktf.model import whole_number
+from bktf.posterior import Posterior
+from bktf.sampler import BKTFSampler
+from bktf.space import Parameter, can_be_modelled, parameters_of, read_space
+from bktf.suggestion import Model, Suggestion, fit_history, next_point, seed_for
+
+Callback = Callable[[Study, FrozenTrial], None]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """What an optimisation found; print it for a summary.
+
+    x: the best parameters
+    fun: the best value
+    nfev: evaluations that gave a value
+    study: the Optuna study with every trial
+    message: why it ended
+    """
+
+    x: dict[str, Any]
+    fun: float
+    nfev: int
+    study: Study
+    message: str
+    _parameters: tuple[Parameter, ...] = field(repr=False)
+    _sampler: BKTFSampler = field(repr=False)
+
+    @property
+    def _maximize(self) -> bool:
+        return self.study.direction == StudyDirection.MAXIMIZE
+
+    @functools.cached_property
+    def _model(self) -> Model:
+        """The surrogate fitted to everything there is."""
+        history = read_history(self.study.get_trials(deepcopy=False), self._parameters, self._maximize, -1, datetime.now())
+        return fit_history(self._parameters, history, self._sampler._strategy, self._maximize, seed_for(self._sampler._seed, 0), {})
+
+    @property
+    def posterior(self) -> Posterior:
+        """The surrogate given all trials: points and values in your units and direction, columns in the order of the space.
+
+        A category is its index (an ordered list its values); parameters with a single value have no column. Fitted when first asked for.
+        """
+        return self._model.posterior
+
+    def suggest(self, q: int = 1) -> list[dict[str, Any]]:
+        """The q points to try next, together; fewer where the space has no more."""
+        whole_number("q", q, 1)
+        sampler = self._sampler
+        feasible = sampler._feasible_point(self._parameters, self._constants)
+        chosen: list[Suggestion] = []
+        nothing = np.empty((0, len(self._parameters)))
+        for i in range(q):
+            waiting = np.concatenate((self._model.history.pending, *[c.point[None] for c in chosen]))
+            seed = seed_for(sampler._seed, len(self.study.trials) + i)
+            suggestion = next_point(self._model, sampler._strategy, self._maximize, seed, waiting, nothing, feasible, {})
+            if suggestion.is_repeat and not sampler._strategy.allow_repeats:
+                break
+            chosen.append(suggestion)
+        return [{**self._constants, **{p.name: p.value(float(x)) for p, x in zip(self._parameters, c.point, strict=True)}} for c in chosen]
+
+    @property
+    def _constants(self) -> dict[str, Any]:
+        modelled = {p.name for p in self._parameters}
+        return {name: value for name, value in self.x.items() if name not in modelled}
+
+    def __repr__(self) -> str:
+        """The best point, what the model says of it, and what is still expected."""
+        goal = "largest" if self._maximize else "smallest"
+        width = max(len(name) for name in self.x)
+        lines = [f"{goal} value {self.fun:.6g} after {self.nfev} evaluations; {self.message}"]
+        lines += [f"  {name:<{width}} = {_shown(value)}" for name, value in self.x.items()]
+        if self._parameters and self.nfev > 1:
+            point = np.array([[p.coordinate(self.x[p.name]) for p in self._parameters]], dtype=float)
+            lines.append(f"the model puts the function there at {self.posterior.mean(point)[0]:.6g} ± {self.posterior.std(point)[0]:.2g}")
+            remaining = expected_improvement(self.study)
+            if remaining is not None:
+                lines.append(f"improvement expected of one more evaluation: {remaining:.2g}")
+        return "\n".join(lines)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def expected_improvement(study: Study) -> float | None:
+    """What the latest suggestion was expected to gain, in the units of the objective; None where that is not known."""
+    for trial in reversed(study.get_trials(deepcopy=False)):
+        found = read_published(trial.system_attrs).get("expected_improvement")
+        if found is not None:
+            return float(found)
+    return None
+
+
+def minimize(
+    fn: Callable[[dict[str, Any]], float],
+    space: Mapping[str, Any],
+    n_trials: int | None = 50,
+    *,
+    seed: int | None = None,
+    timeout: float | None = None,
+    n_jobs: int = 1,
+    storage: str | BaseStorage | None = None,
+    study_name: str | None = None,
+    callbacks: Iterable[Callback] = (),
+    catch: type[Exception] | Iterable[type[Exception]] = (),
+    show_progress_bar: bool | None = None,
+    **settings: Any,
+) -> Result:
+    """Find the parameters where fn is smallest.
+
+    Args:
+        fn: takes a dictionary of parameters and returns a number. NaN marks a failed evaluation: its neighbourhood is avoided, and the run
+            goes on.
+        space: by parameter name one of
+            (1.0, 10.0): any number in between; (1, 10): any whole number in between;
+            range(0, 100, 5), or a list of increasing numbers: exactly those values, ordered;
+            bktf.choices("a", "b"): a category; bktf.choices("low", "high", ordered=True): an ordered one;
+            any Optuna distribution, as FloatDistribution(1e-5, 1.0, log=True).
+        n_trials: evaluations to make now (with `storage`, beyond those that are there); None for no limit.
+        seed: makes the run reproducible.
+        timeout: seconds after which no further evaluation is started.
+        n_jobs: evaluations at a time, in threads.
+        storage: where trials are kept, as "sqlite:///study.db"; a later call with the same storage and study_name goes on from there.
+        study_name: name of the study in the storage; by default "bktf".
+        callbacks: functions of (study, trial), called after each evaluation; `study.stop()` in one of them ends the run.
+        catch: exceptions of fn that count as a failed evaluation; any other ends the run, with the result so far as its attribute `result`.
+        show_progress_bar: by default where the output is a terminal.
+        settings: everything else goes to `bktf.BKTFSampler`: acquisition, rank, feasible, allow_repeats, noise_std, …
+
+    Ctrl-C ends the run and returns what there is.
+    """
+    return _optimize(
+        "minimize", fn, space, n_trials, seed, timeout, n_jobs, storage, study_name, callbacks, catch, show_progress_bar, settings
+    )  # fmt: skip
+
+
+def maximize(
+    fn: Callable[[dict[str, Any]], float],
+    space: Mapping[str, Any],
+    n_trials: int | None = 50,
+    *,
+    seed: int | None = None,
+    timeout: float | None = None,
+    n_jobs: int = 1,
+    storage: str | BaseStorage | None = None,
+    study_name: str | None = None,
+    callbacks: Iterable[Callback] = (),
+    catch: type[Exception] | Iterable[type[Exception]] = (),
+    show_progress_bar: bool | None = None,
+    **settings: Any,
+) -> Result:
+    """Find the parameters where fn is largest; everything as in `bktf.minimize`."""
+    return _optimize(
+        "maximize", fn, space, n_trials, seed, timeout, n_jobs, storage, study_name, callbacks, catch, show_progress_bar, settings
+    )  # fmt: skip
+
+
+def _optimize(
+    direction: Literal["minimize", "maximize"],
+    fn: Callable[[dict[str, Any]], float],
+    space: Mapping[str, Any],
+    n_trials: int | None,
+    seed: int | None,
+    timeout: float | None,
+    n_jobs: int,
+    storage: str | BaseStorage | None,
+    study_name: str | None,
+    callbacks: Iterable[Callback],
+    catch: type[Exception] | Iterable[type[Exception]],
+    show_progress_bar: bool | None,
+    settings: dict[str, Any],
+) -> Result:
+    """`minimize` or `maximize`."""
+    if not callable(fn):
+        raise ValueError(f"fn must be a function of a dictionary of parameters; got {fn!r}")
+    if n_trials is not None:
+        whole_number("n_trials", n_trials, 1)
+    elif timeout is None:
+        raise ValueError("n_trials=None runs without end; give timeout= as well")
+    distributions, ordinal = read_space(space)
+    sampler = BKTFSampler(seed=seed, search_space=distributions, ordinal={*ordinal, *settings.pop("ordinal", ())}, **settings)
+    study = optuna.create_study(
+        direction=direction, sampler=sampler, storage=storage, study_name=study_name or ("bktf" if storage is not None else None),
+        load_if_exists=True,
+    )  # fmt: skip
+    if study.direction.name.lower() != direction:
+        raise ValueError(
+            f"the study {study.study_name!r} in this storage is there to {study.direction.name.lower()}; give another study_name"
+        )
+    parameters = parameters_of({name: d for name, d in distributions.items() if can_be_modelled(d)}, ordinal)
+    message = "all evaluations made"
+
+    def objective(trial: Trial) -> float:
+        value = fn({name: suggest(trial, name, d) for name, d in distributions.items()})
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"fn must return a number; got {value!r} for {trial.params}") from None
+
+    n_before = len(study.trials)
+    shown = sys.stderr.isatty() if show_progress_bar is None else show_progress_bar
+    level = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(max(level, optuna.logging.WARNING))  # one line per trial would tear the bar apart
+    try:
+        with _Progress(n_trials, shown) as progress:
+            study.optimize(objective, n_trials, timeout, n_jobs, _exceptions(catch), [*callbacks, progress.update])
+        if n_trials is None or len(study.trials) - n_before < n_trials:
+            message = "the time was up" if timeout is not None else "stopped early"
+    except KeyboardInterrupt:
+        message = "interrupted"
+        if not _with_value(study):
+            raise
+    except Exception as error:
+        if _with_value(study):
+            error.result = _result(study, "an evaluation raised an exception", parameters, sampler)  # type: ignore[attr-defined]
+            error.add_note("bktf: the result of the evaluations before is this exception's attribute `result`")
+        raise
+    finally:
+        optuna.logging.set_verbosity(level)
+    return _result(study, message, parameters, sampler)
+
+
+def _result(study: Study, message: str, parameters: tuple[Parameter, ...], sampler: BKTFSampler) -> Result:
+    """The result of a study that has at least one value."""
+    finished = _with_value(study)
+    if not finished:
+        raise RuntimeError(
+            f"none of the {len(study.trials)} evaluations gave a finite value, so there is no result; "
+            "fn must return a number somewhere in the space (NaN and infinities count as failures)"
+        )
+    sign = -1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0
+    best = min(finished, key=lambda t: (sign * float(t.value or 0.0), t.number))
+    return Result(dict(best.params), float(best.value or 0.0), len(finished), study, message, parameters, sampler)
+
+
+def _with_value(study: Study) -> list[FrozenTrial]:
+    """Trials with a finite value."""
+    done = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    return [t for t in done if t.value is not None and math.isfinite(t.value)]
+
+
+def _exceptions(catch: type[Exception] | Iterable[type[Exception]]) -> tuple[type[Exception], ...]:
+    return (catch,) if isinstance(catch, type) else tuple(catch)
+
+
+def suggest(trial: Trial, name: str, distribution: BaseDistribution) -> Any:
+    """The value of one parameter, whatever its distribution."""
+    if isinstance(distribution, FloatDistribution):
+        return trial.suggest_float(name, distribution.low, distribution.high, step=distribution.step, log=distribution.log)
+    if isinstance(distribution, IntDistribution):
+        return trial.suggest_int(name, distribution.low, distribution.high, step=distribution.step, log=distribution.log)
+    assert isinstance(distribution, CategoricalDistribution)
+    return trial.suggest_categorical(name, distribution.choices)
+
+
+class _Progress:
+    """A progress bar with the best value and the improvement still expected."""
+
+    def __init__(self, total: int | None, shown: bool) -> None:
+        from tqdm.auto import tqdm  # comes with Optuna; not needed otherwise
+
+        self._bar: Any = tqdm(total=total, unit="eval", disable=not shown)
+
+    def __enter__(self) -> "_Progress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+    def update(self, study: Study, trial: FrozenTrial) -> None:
+        """Called after each trial."""
+        said = {}
+        finished = _with_value(study) if not self._bar.disable else []
+        if finished:
+            values: Sequence[float] = [float(t.value or 0.0) for t in finished]
+            said["best"] = f"{max(values) if study.direction == StudyDirection.MAXIMIZE else min(values):.5g}"
+        remaining = read_published(trial.system_attrs).get("expected_improvement")
+        if remaining is not None:
+            said["expected gain"] = f"{remaining:.2g}"
+        self._bar.set_postfix(said, refresh=False)
+        self._bar.update()

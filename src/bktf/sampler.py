@@ -1,0 +1,326 @@
+"""`BKTFSampler`: the model behind Optuna's sampler contract.
+
+The sampler keeps no state that a suggestion depends on: a suggestion is a function of the seed, the trial's number and the trials in the
+storage. So workers with one seed do not repeat each other, a study reopened from storage goes on where it was, and one sampler may serve
+several studies. (The preset "paper" alone keeps the last posterior as a warm start; it may be lost at any time.)
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from bktf.history import FINISHED, History, KnownSpace, known_space, pieces_of, read_history
+from bktf.model import Priors
+from bktf.posterior import Posterior
+from bktf.space import Parameter, can_be_modelled, n_points, parameters_of
+from bktf.suggestion import Feasible, Suggestion, fit_history, make_strategy, next_point, seed_for, start_point
+
+Floats = NDArray[np.float64]
+
+MAX_AGREEMENTS = 4  # times a worker chooses again because another one published the same point first
+BELIEVED_AFTER = 10  # trials after which a define-by-run space is taken to have shown all its parameters
+
+_logger = logging.getLogger("bktf")
+
+
+class BKTFSampler(BaseSampler):
+    """An Optuna sampler that models the objective with Bayesian kernelized tensor factorization.
+
+    Swap it in for any other sampler of a single-objective study::
+
+        study = optuna.create_study(sampler=bktf.BKTFSampler(seed=0))
+
+    Parameters that every trial has are chosen together; conditional ones are left to `independent_sampler`. Failed trials (an exception
+    that is caught, or NaN) make their neighbourhood less attractive; they are not retried and not given a value. Pruned trials count with
+    their last intermediate value. On a finite space no point is suggested twice, and the study stops when nothing is left.
+
+    Args:
+        seed: makes suggestions reproducible; with the same trials in the storage they are the same in another process.
+        n_startup_trials: finished trials before the model is used; by default D + 4 (with the preset "paper" D), where D counts the
+            parameters that are chosen together. Start points are those of a scrambled Sobol sequence.
+        acquisition: "ei" (expected improvement), "ucb", "max" (over draws, what the paper's experiments use) or "thompson".
+        beta: weight of the standard deviation in "ucb".
+        rank: components of the surrogate; by default 4.
+        n_sweeps: sweeps of each chain; by default 150.
+        n_burn_in: how many of them to drop; by default 100.
+        n_chains: chains; by default 4.
+        priors: a `bktf.Priors`.
+        noise_std: standard deviation of the objective's noise, where it is known.
+        categorical: how unordered choices are modelled: "equal", any two levels have the same correlation, which is learned; or "wishart",
+            a full covariance (for up to 20 levels; parameters with more keep "equal").
+        ordinal: names of categorical parameters whose choices are ordered.
+        preset: "default", or "paper": the settings of the paper (rank 2, one chain of 400 sweeps with 200 dropped, max over draws, D random
+            start points, warm start, continuous parameters on an even grid). Any setting given beside it wins.
+        feasible: a function of the parameters that says whether they may be tried; suggestions respect it. It sees the parameters that are
+            chosen together and constants. The very first trial of a define-by-run study is drawn before the space is known and cannot
+            respect it, unless `search_space` is given.
+        allow_repeats: for noisy objectives: points may be suggested again, and improvement is measured from the best posterior mean.
+        search_space: the distributions by name, where they are known ahead; then the first trial belongs to the start design too.
+        independent_sampler: for conditional parameters; by default uniform draws.
+        warn_independent_sampling: log a line when a parameter is left to the independent sampler after the start.
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        n_startup_trials: int | None = None,
+        acquisition: str | None = None,
+        beta: float | None = None,
+        rank: int | None = None,
+        n_sweeps: int | None = None,
+        n_burn_in: int | None = None,
+        n_chains: int | None = None,
+        priors: Priors | None = None,
+        noise_std: float | None = None,
+        categorical: str | None = None,
+        ordinal: Iterable[str] = (),
+        preset: str = "default",
+        feasible: Feasible | None = None,
+        allow_repeats: bool = False,
+        search_space: Mapping[str, BaseDistribution] | None = None,
+        independent_sampler: BaseSampler | None = None,
+        warn_independent_sampling: bool = True,
+    ) -> None:
+        settings = {
+            "n_startup_trials": n_startup_trials, "acquisition": acquisition, "beta": beta, "rank": rank, "n_sweeps": n_sweeps,
+            "n_burn_in": n_burn_in, "n_chains": n_chains, "priors": priors, "noise_std": noise_std, "categorical": categorical,
+            "allow_repeats": allow_repeats,
+        }  # fmt: skip
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
+            raise ValueError(f"seed must be a whole number of at least 0, or None; got {seed!r}")
+        if isinstance(ordinal, str):
+            raise ValueError(f'ordinal must be a list of parameter names, as in ["{ordinal}"]; got a single string')
+        if feasible is not None and not callable(feasible):
+            raise ValueError(f"feasible must be a function of the parameters, or None; got {feasible!r}")
+        self._strategy = make_strategy(preset, settings)
+        self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
+        self._ordinal = frozenset(ordinal)
+        self._feasible = feasible
+        self._search_space = None if search_space is None else dict(search_space)
+        self._independent_sampler = independent_sampler
+        self._warn_independent_sampling = warn_independent_sampling
+        self._said: set[tuple[str, str]] = set()  # log lines that are said once: (what, of what)
+        self._last: dict[str, Posterior] = {}  # by study, where the strategy wants a warm start
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the lock and the warm start."""
+        state = self.__dict__.copy()
+        del state["_lock"]
+        state["_last"] = {}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """The same sampler with a lock of its own."""
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"BKTFSampler(seed={self._seed}, {self._strategy})"
+
+    def reseed_rng(self) -> None:
+        """Nothing to do for our own draws, which depend on the trial's number; passed on to the independent sampler."""
+        if self._independent_sampler is not None:
+            self._independent_sampler.reseed_rng()
+
+    # --- Optuna's questions --------------------------------------------------------------------------------------
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:  # noqa: ARG002
+        """The parameters that are chosen together: those of every finished trial, with their latest ranges."""
+        return self._known_space(study.get_trials(deepcopy=False, states=FINISHED)).distributions
+
+    def sample_relative(self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]) -> dict[str, Any]:
+        """Values for all of these parameters together."""
+        _check_single_objective(study)
+        if not search_space:
+            return {}
+        parameters = parameters_of(search_space, self._ordinal)
+        self._check_ordinal(parameters)
+        trials = study.get_trials(deepcopy=False)
+        if any(t.constraints for t in trials):
+            raise ValueError(
+                "BKTFSampler does not take outcome constraints (trial.set_constraint) yet; use `feasible` for constraints between "
+                "parameters, or return NaN where the outcome is not acceptable"
+            )
+        return self._suggest(study, trial, parameters, trials)
+
+    def sample_independent(self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution) -> Any:
+        """A value for a parameter that is not chosen with the others."""
+        _check_single_objective(study)
+        if self._warn_independent_sampling and self._is_past_start(study, trial):
+            self._say_once(
+                "independent", param_name,
+                f"the parameter {param_name!r} is drawn independently, because not every finished trial has it (or its range is beyond "
+                "double precision); the model does not see it. Silence this with warn_independent_sampling=False",
+            )  # fmt: skip
+        if self._independent_sampler is not None:
+            return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
+        stream = seed_for(self._seed, trial.number, crc32(param_name.encode())) % 2**32
+        return RandomSampler(seed=stream).sample_independent(study, trial, param_name, param_distribution)
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Passed on to the independent sampler."""
+        if self._independent_sampler is not None:
+            self._independent_sampler.before_trial(study, trial)
+
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
+        """Stop the study where nothing is left to try."""
+        if self._independent_sampler is not None:
+            self._independent_sampler.after_trial(study, trial, state, values)
+        if not self._strategy.allow_repeats and self._is_exhausted(study, trial):
+            try:
+                study.stop()
+            except RuntimeError:  # asked and told by hand: there is no loop to stop
+                return
+            self._say_once(
+                "exhausted", study.study_name, f"every point of the search space was tried: the study stops after trial {trial.number}"
+            )
+
+    # --- one suggestion ------------------------------------------------------------------------------------------
+
+    def _suggest(self, study: Study, trial: FrozenTrial, parameters: tuple[Parameter, ...], trials: list[FrozenTrial]) -> dict[str, Any]:
+        """Choose, publish, look again; where another worker published the same point first, choose again."""
+        maximize = study.direction == StudyDirection.MAXIMIZE
+        space = self._known_space(trials)
+        strategy = self._strategy
+        if space.is_open and not strategy.allow_repeats:  # the same point with other conditional parameters is not a repeat
+            strategy = replace(strategy, allow_repeats=True)
+        fixed = _fixed_coordinates(trial, parameters)
+        feasible = self._feasible_point(parameters, space.constants)
+        history = read_history(trials, parameters, maximize, trial.number, datetime.now())
+        seed = seed_for(self._seed, trial.number)
+        model = None
+        if len(history.y) and len(history.y) >= self._strategy.n_startup(len(parameters)):
+            warm = self._last.get(study.study_name) if strategy.warm_start else None
+            model = fit_history(parameters, history, strategy, maximize, seed, fixed, warm)
+            if strategy.warm_start:
+                self._last[study.study_name] = model.posterior
+        taken = np.empty((0, len(parameters)))  # by others while we were choosing
+        for _ in range(MAX_AGREEMENTS):
+            now = self._read_again(study, trial, parameters, maximize)
+            if model is None:
+                avoid = np.concatenate((now.tried, now.pending, taken))
+                suggestion = start_point(parameters, strategy, trial.number, self._seed, avoid, feasible, fixed)
+            else:
+                late = np.concatenate((now.tried, taken))
+                suggestion = next_point(model, strategy, maximize, seed, now.pending, late, feasible, fixed)
+            params = {p.name: p.value(float(x)) for p, x in zip(parameters, suggestion.point, strict=True)}
+            self._publish(study, trial, params, suggestion)
+            if suggestion.is_repeat or not self._is_taken(study, trial, parameters, params):
+                break
+            taken = np.concatenate((taken, suggestion.point[None]))
+        if suggestion.is_repeat and not strategy.allow_repeats:
+            self._say_once(
+                "repeat", study.study_name, "every point of the search space was tried: the next suggestions repeat some of them"
+            )
+        return params
+
+    def _read_again(self, study: Study, trial: FrozenTrial, parameters: tuple[Parameter, ...], maximize: bool) -> History:
+        """What is tried and under way just now; other workers may have chosen while we were fitting."""
+        return read_history(study.get_trials(deepcopy=False), parameters, maximize, trial.number, datetime.now())
+
+    def _publish(self, study: Study, trial: FrozenTrial, params: dict[str, Any], suggestion: Suggestion) -> None:
+        """Tell the other workers what this trial will try."""
+        record: dict[str, Any] = {"params": params}
+        if suggestion.expected_improvement is not None:
+            record["expected_improvement"] = suggestion.expected_improvement
+        for key, piece in pieces_of(record).items():
+            study._storage.set_trial_system_attr(trial._trial_id, key, piece)
+
+    def _is_taken(self, study: Study, trial: FrozenTrial, parameters: tuple[Parameter, ...], params: dict[str, Any]) -> bool:
+        """Whether an earlier trial that is still running has published the same parameters; of two, the later one gives way."""
+        if self._strategy.allow_repeats:
+            return False
+        running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+        earlier = [t for t in running if t.number < trial.number]
+        point = np.array([p.coordinate(params[p.name]) for p in parameters])
+        pending = read_history(earlier, parameters, True, trial.number, datetime.now()).pending
+        return bool(np.any(np.all(pending == point, axis=1)))
+
+    # --- what is known -------------------------------------------------------------------------------------------
+
+    def _known_space(self, trials: Sequence[FrozenTrial]) -> KnownSpace:
+        """The space as it was given, or as finished trials show it."""
+        if self._search_space is None:
+            return known_space(trials)
+        inside = {name: d for name, d in self._search_space.items() if can_be_modelled(d)}
+        constants = {name: d.to_external_repr(_only(d)) for name, d in self._search_space.items() if d.single()}
+        return KnownSpace(inside, constants, any(name not in inside and name not in constants for name in self._search_space))
+
+    def _feasible_point(self, parameters: tuple[Parameter, ...], constants: dict[str, Any]) -> Callable[[Floats], bool] | None:
+        """The user's function of parameters, as a function of coordinates."""
+        feasible = self._feasible
+        if feasible is None:
+            return None
+
+        def of_point(point: Floats) -> bool:
+            return bool(feasible({**constants, **{p.name: p.value(float(x)) for p, x in zip(parameters, point, strict=True)}}))
+
+        return of_point
+
+    def _check_ordinal(self, parameters: tuple[Parameter, ...]) -> None:
+        for p in parameters:
+            if p.ordinal and not isinstance(p.distribution, CategoricalDistribution):
+                raise ValueError(
+                    f"ordinal names categorical parameters; {p.name!r} is {p.distribution!r}, which is ordered anyway. Leave it out"
+                )
+
+    def _is_past_start(self, study: Study, trial: FrozenTrial) -> bool:
+        """Whether the model is in use, so a parameter drawn independently is one it does not see."""
+        trials = study.get_trials(deepcopy=False, states=FINISHED)
+        space = self._known_space(trials).distributions
+        return trial.number > 0 and bool(space) and len(trials) >= max(1, self._strategy.n_startup(len(space)))
+
+    def _is_exhausted(self, study: Study, trial: FrozenTrial) -> bool:
+        """Whether every point of a finite space was tried or is under way.
+
+        Without `search_space` the space is only what trials have shown, and is believed after some trials.
+        """
+        trials = study.get_trials(deepcopy=False)
+        space = self._known_space(trials)
+        parameters = parameters_of(space.distributions or trial.distributions, self._ordinal)
+        total = n_points(parameters)
+        if space.is_open or not parameters or total > len(trials):
+            return False
+        if self._search_space is None and len(trials) < BELIEVED_AFTER:
+            return False
+        history = read_history(trials, parameters, True, -1, datetime.now())
+        return len({tuple(row) for row in np.concatenate((history.tried, history.pending)).tolist()}) >= total
+
+    def _say_once(self, what: str, of: str, message: str) -> None:
+        with self._lock:
+            said = (what, of) in self._said
+            self._said.add((what, of))
+        if not said:
+            _logger.warning("bktf: %s", message)
+
+
+def _check_single_objective(study: Study) -> None:
+    if len(study.directions) > 1:
+        raise ValueError(
+            f"BKTFSampler takes studies with one objective; this one has {len(study.directions)}. Use optuna.samplers.NSGAIISampler"
+        )
+
+
+def _only(distribution: BaseDistribution) -> float:
+    """The internal value of a distribution that has only one."""
+    return 0.0 if isinstance(distribution, CategoricalDistribution) else float(distribution.low)  # type: ignore[attr-defined]
+
+
+def _fixed_coordinates(trial: FrozenTrial, parameters: tuple[Parameter, ...]) -> dict[int, float]:
+    """Coordinates that an enqueued trial keeps, by axis."""
+    enqueued = trial.system_attrs.get("fixed_params", {})
+    coordinates = {d: p.coordinate(enqueued[p.name]) for d, p in enumerate(parameters) if p.name in enqueued}
+    return {d: x for d, x in coordinates.items() if x is not None}
