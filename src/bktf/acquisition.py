@@ -77,6 +77,18 @@ def choose(
     return _choose(posterior, question, exclude, points_of(posterior, pending, "pending"), None)
 
 
+def check_acquisition(acquisition: str) -> None:
+    """Refuse a name that is no acquisition."""
+    if acquisition not in ACQUISITIONS:
+        raise ValueError(f"acquisition must be one of {', '.join(map(repr, ACQUISITIONS))}; got {acquisition!r}")
+
+
+def check_beta(beta: float) -> None:
+    """Refuse a weight that is negative or no number."""
+    if not (math.isfinite(beta) and beta >= 0):
+        raise ValueError(f"beta must be a number of at least 0; got {beta!r}")
+
+
 @dataclass(frozen=True)
 class _Question:
     """What was asked, beside the points: the arguments of `choose`."""
@@ -91,10 +103,8 @@ class _Question:
     seed: int
 
     def __post_init__(self) -> None:
-        if self.acquisition not in ACQUISITIONS:
-            raise ValueError(f"acquisition must be one of {', '.join(map(repr, ACQUISITIONS))}; got {self.acquisition!r}")
-        if not (math.isfinite(self.beta) and self.beta >= 0):
-            raise ValueError(f"beta must be a number of at least 0; got {self.beta!r}")
+        check_acquisition(self.acquisition)
+        check_beta(self.beta)
         if self.best is not None and not math.isfinite(self.best):
             raise ValueError(f"best must be a finite number in the units of y, or None; got {self.best!r}")
 

@@ -14,7 +14,7 @@ from bktf._jit import announce_compilation
 from bktf.axes import Axis, check_axes, check_log, check_points
 from bktf.bridges import steps_along
 from bktf.chains import ChainResult, run_chain, states_between
-from bktf.model import Kernel, Priors, Settings, resolve_active, resolve_kernels, whole_number
+from bktf.model import Kernel, Priors, Settings, check_noise_std, resolve_active, resolve_kernels, whole_number
 from bktf.observations import Standardisation, check_values
 from bktf.posterior import Posterior
 from bktf.records import Problem, State
@@ -226,9 +226,7 @@ def _known_precision(noise_std: float | None, standardisation: Standardisation) 
     """The noise precision in the model's units where the noise is known."""
     if noise_std is None:
         return None
-    number = isinstance(noise_std, int | float | np.floating | np.integer) and not isinstance(noise_std, bool)
-    if not number or not np.isfinite(noise_std) or noise_std < 0:
-        raise ValueError(f"noise_std must be a number of at least 0, in the units of y, or None; got {noise_std!r}")
+    check_noise_std(noise_std)
     share = min(float(noise_std), NOISE_RANGE[1] * standardisation.scale) / standardisation.scale
     return float(max(share, NOISE_RANGE[0]) ** -2.0)
 

@@ -176,6 +176,15 @@ def resolve_active(rank: int, active: Sequence[Collection[int]] | None, n_dims: 
     return mask
 
 
+def check_noise_std(noise_std: float | None) -> None:
+    """Refuse a known noise that is negative or no number."""
+    if noise_std is None:
+        return
+    number = isinstance(noise_std, int | float | np.floating | np.integer) and not isinstance(noise_std, bool)
+    if not number or not np.isfinite(noise_std) or noise_std < 0:
+        raise ValueError(f"noise_std must be a number of at least 0, in the units of y, or None; got {noise_std!r}")
+
+
 def whole_number(name: str, value: object, least: int) -> int:
     """A whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:

@@ -51,6 +51,8 @@ class Result:
     @functools.cached_property
     def _model(self) -> Model:
         """The surrogate fitted to everything there is."""
+        if not self._parameters:
+            raise ValueError("every parameter of this space has a single value, so there is nothing to model")
         history = read_history(self.study.get_trials(deepcopy=False), self._parameters, self._maximize, -1, datetime.now())
         return fit_history(self._parameters, history, self._sampler._strategy, self._maximize, seed_for(self._sampler._seed, 0), {})
 
@@ -198,17 +200,47 @@ def _optimize(
     elif timeout is None:
         raise ValueError("n_trials=None runs without end; give timeout= as well")
     distributions, ordinal = read_space(space)
-    sampler = BKTFSampler(seed=seed, search_space=distributions, ordinal={*ordinal, *settings.pop("ordinal", ())}, **settings)
-    study = optuna.create_study(
-        direction=direction, sampler=sampler, storage=storage, study_name=study_name or ("bktf" if storage is not None else None),
-        load_if_exists=True,
-    )  # fmt: skip
-    if study.direction.name.lower() != direction:
-        raise ValueError(
-            f"the study {study.study_name!r} in this storage is there to {study.direction.name.lower()}; give another study_name"
-        )
+    ordinal = ordinal | frozenset(settings.pop("ordinal", ()))
+    sampler = BKTFSampler(seed=seed, search_space=distributions, ordinal=ordinal, **settings)
     parameters = parameters_of({name: d for name, d in distributions.items() if can_be_modelled(d)}, ordinal)
+    level = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(max(level, optuna.logging.WARNING))  # one line per trial would tear the bar apart
+    try:
+        study = _open_study(direction, sampler, storage, study_name)
+        return _run(
+            study, sampler, fn, distributions, parameters, n_trials, timeout, n_jobs, callbacks, _exceptions(catch), show_progress_bar
+        )
+    finally:
+        optuna.logging.set_verbosity(level)
+
+
+def _open_study(
+    direction: Literal["minimize", "maximize"], sampler: BKTFSampler, storage: str | BaseStorage | None, study_name: str | None
+) -> Study:
+    """A new study, or the one of this name in the storage."""
+    name = study_name or ("bktf" if storage is not None else None)
+    study = optuna.create_study(direction=direction, sampler=sampler, storage=storage, study_name=name, load_if_exists=True)
+    if study.direction.name.lower() != direction:
+        raise ValueError(f"the study {name!r} in this storage is there to {study.direction.name.lower()}; give another study_name")
+    return study
+
+
+def _run(
+    study: Study,
+    sampler: BKTFSampler,
+    fn: Callable[[dict[str, Any]], float],
+    distributions: dict[str, BaseDistribution],
+    parameters: tuple[Parameter, ...],
+    n_trials: int | None,
+    timeout: float | None,
+    n_jobs: int,
+    callbacks: Iterable[Callback],
+    catch: tuple[type[Exception], ...],
+    show_progress_bar: bool | None,
+) -> Result:
+    """Evaluate until something ends it; keep what there is."""
     message = "all evaluations made"
+    n_before = len(study.trials)
 
     def objective(trial: Trial) -> float:
         value = fn({name: suggest(trial, name, d) for name, d in distributions.items()})
@@ -217,15 +249,12 @@ def _optimize(
         except (TypeError, ValueError):
             raise ValueError(f"fn must return a number; got {value!r} for {trial.params}") from None
 
-    n_before = len(study.trials)
     shown = sys.stderr.isatty() if show_progress_bar is None else show_progress_bar
-    level = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(max(level, optuna.logging.WARNING))  # one line per trial would tear the bar apart
     try:
         with _Progress(n_trials, shown) as progress:
-            study.optimize(objective, n_trials, timeout, n_jobs, _exceptions(catch), [*callbacks, progress.update])
+            study.optimize(objective, n_trials, timeout, n_jobs, catch, [*callbacks, progress.update])
         if n_trials is None or len(study.trials) - n_before < n_trials:
-            message = "the time was up" if timeout is not None else "stopped early"
+            message = "every point was tried" if sampler.is_exhausted(study) else "the time was up" if timeout else "stopped early"
     except KeyboardInterrupt:
         message = "interrupted"
         if not _with_value(study):
@@ -235,8 +264,6 @@ def _optimize(
             error.result = _result(study, "an evaluation raised an exception", parameters, sampler)  # type: ignore[attr-defined]
             error.add_note("bktf: the result of the evaluations before is this exception's attribute `result`")
         raise
-    finally:
-        optuna.logging.set_verbosity(level)
     return _result(study, message, parameters, sampler)
 
 

@@ -6,7 +6,9 @@ several studies. (The preset "paper" alone keeps the last posterior as a warm st
 """
 
 import logging
+import random
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -28,7 +30,8 @@ from bktf.suggestion import Feasible, Suggestion, fit_history, make_strategy, ne
 
 Floats = NDArray[np.float64]
 
-MAX_AGREEMENTS = 4  # times a worker chooses again because another one published the same point first
+MAX_AGREEMENTS = 5  # times a worker chooses, because another one published the same point first
+MAX_WAIT = 0.05  # seconds it waits at most before it chooses again, the first time
 BELIEVED_AFTER = 10  # trials after which a define-by-run space is taken to have shown all its parameters
 
 _logger = logging.getLogger("bktf")
@@ -51,7 +54,7 @@ class BKTFSampler(BaseSampler):
             parameters that are chosen together. Start points are those of a scrambled Sobol sequence.
         acquisition: "ei" (expected improvement), "ucb", "max" (over draws, what the paper's experiments use) or "thompson".
         beta: weight of the standard deviation in "ucb".
-        rank: components of the surrogate; by default 4.
+        rank: components of the surrogate; by default 3.
         n_sweeps: sweeps of each chain; by default 150.
         n_burn_in: how many of them to drop; by default 100.
         n_chains: chains; by default 4.
@@ -113,19 +116,22 @@ class BKTFSampler(BaseSampler):
         self._warn_independent_sampling = warn_independent_sampling
         self._said: set[tuple[str, str]] = set()  # log lines that are said once: (what, of what)
         self._last: dict[str, Posterior] = {}  # by study, where the strategy wants a warm start
-        self._lock = threading.Lock()
+        self._make_locks()
+
+    def _make_locks(self) -> None:
+        self._saying, self._choosing = threading.Lock(), threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the lock and the warm start."""
+        """Everything but the locks and the warm start."""
         state = self.__dict__.copy()
-        del state["_lock"]
+        del state["_saying"], state["_choosing"]
         state["_last"] = {}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """The same sampler with a lock of its own."""
+        """The same sampler with locks of its own."""
         self.__dict__.update(state)
-        self._lock = threading.Lock()
+        self._make_locks()
 
     def __repr__(self) -> str:
         return f"BKTFSampler(seed={self._seed}, {self._strategy})"
@@ -179,7 +185,7 @@ class BKTFSampler(BaseSampler):
         """Stop the study where nothing is left to try."""
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
-        if not self._strategy.allow_repeats and self._is_exhausted(study, trial):
+        if not self._strategy.allow_repeats and self.is_exhausted(study):
             try:
                 study.stop()
             except RuntimeError:  # asked and told by hand: there is no loop to stop
@@ -208,27 +214,29 @@ class BKTFSampler(BaseSampler):
             if strategy.warm_start:
                 self._last[study.study_name] = model.posterior
         taken = np.empty((0, len(parameters)))  # by others while we were choosing
-        for _ in range(MAX_AGREEMENTS):
-            now = self._read_again(study, trial, parameters, maximize)
-            if model is None:
-                avoid = np.concatenate((now.tried, now.pending, taken))
-                suggestion = start_point(parameters, strategy, trial.number, self._seed, avoid, feasible, fixed)
-            else:
-                late = np.concatenate((now.tried, taken))
-                suggestion = next_point(model, strategy, maximize, seed, now.pending, late, feasible, fixed)
-            params = {p.name: p.value(float(x)) for p, x in zip(parameters, suggestion.point, strict=True)}
-            self._publish(study, trial, params, suggestion)
-            if suggestion.is_repeat or not self._is_taken(study, trial, parameters, params):
+        for attempt in range(MAX_AGREEMENTS):
+            with self._choosing:  # threads that share the sampler choose one after the other; processes look again afterwards
+                now = self._read_now(study, trial, parameters, maximize)
+                if model is None:
+                    avoid = np.concatenate((now.tried, now.pending, taken))
+                    suggestion = start_point(parameters, strategy, trial.number, self._seed, avoid, feasible, fixed)
+                else:
+                    late = np.concatenate((now.tried, taken))
+                    suggestion = next_point(model, strategy, maximize, seed, now.pending, late, feasible, fixed)
+                params = {p.name: p.value(float(x)) for p, x in zip(parameters, suggestion.point, strict=True)}
+                self._publish(study, trial, params, suggestion)
+            if strategy.allow_repeats or suggestion.is_repeat or not self._is_taken(study, trial, parameters, params):
                 break
             taken = np.concatenate((taken, suggestion.point[None]))
+            time.sleep(random.uniform(0.0, MAX_WAIT * (attempt + 1)))  # so that two workers who saw each other do not meet again
         if suggestion.is_repeat and not strategy.allow_repeats:
             self._say_once(
                 "repeat", study.study_name, "every point of the search space was tried: the next suggestions repeat some of them"
             )
         return params
 
-    def _read_again(self, study: Study, trial: FrozenTrial, parameters: tuple[Parameter, ...], maximize: bool) -> History:
-        """What is tried and under way just now; other workers may have chosen while we were fitting."""
+    def _read_now(self, study: Study, trial: FrozenTrial, parameters: tuple[Parameter, ...], maximize: bool) -> History:
+        """What is tried and under way just now; other workers may have chosen while we were busy."""
         return read_history(study.get_trials(deepcopy=False), parameters, maximize, trial.number, datetime.now())
 
     def _publish(self, study: Study, trial: FrozenTrial, params: dict[str, Any], suggestion: Suggestion) -> None:
@@ -240,14 +248,10 @@ class BKTFSampler(BaseSampler):
             study._storage.set_trial_system_attr(trial._trial_id, key, piece)
 
     def _is_taken(self, study: Study, trial: FrozenTrial, parameters: tuple[Parameter, ...], params: dict[str, Any]) -> bool:
-        """Whether an earlier trial that is still running has published the same parameters; of two, the later one gives way."""
-        if self._strategy.allow_repeats:
-            return False
-        running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-        earlier = [t for t in running if t.number < trial.number]
+        """Whether another trial has the same parameters. Of two workers the one that publishes last sees the other, so it must give way."""
+        now = self._read_now(study, trial, parameters, True)
         point = np.array([p.coordinate(params[p.name]) for p in parameters])
-        pending = read_history(earlier, parameters, True, trial.number, datetime.now()).pending
-        return bool(np.any(np.all(pending == point, axis=1)))
+        return bool(np.any(np.all(np.concatenate((now.tried, now.pending)) == point, axis=1)))
 
     # --- what is known -------------------------------------------------------------------------------------------
 
@@ -283,14 +287,14 @@ class BKTFSampler(BaseSampler):
         space = self._known_space(trials).distributions
         return trial.number > 0 and bool(space) and len(trials) >= max(1, self._strategy.n_startup(len(space)))
 
-    def _is_exhausted(self, study: Study, trial: FrozenTrial) -> bool:
+    def is_exhausted(self, study: Study) -> bool:
         """Whether every point of a finite space was tried or is under way.
 
         Without `search_space` the space is only what trials have shown, and is believed after some trials.
         """
         trials = study.get_trials(deepcopy=False)
         space = self._known_space(trials)
-        parameters = parameters_of(space.distributions or trial.distributions, self._ordinal)
+        parameters = parameters_of(space.distributions, self._ordinal)
         total = n_points(parameters)
         if space.is_open or not parameters or total > len(trials):
             return False
@@ -300,7 +304,7 @@ class BKTFSampler(BaseSampler):
         return len({tuple(row) for row in np.concatenate((history.tried, history.pending)).tolist()}) >= total
 
     def _say_once(self, what: str, of: str, message: str) -> None:
-        with self._lock:
+        with self._saying:
             said = (what, of) in self._said
             self._said.add((what, of))
         if not said:

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf.acquisition import ACQUISITIONS, choose
+from bktf.acquisition import check_acquisition, check_beta, choose
 from bktf.fitting import fit
 from bktf.history import History
-from bktf.model import Priors, whole_number
+from bktf.model import Priors, Settings, check_noise_std, whole_number
 from bktf.posterior import Posterior
 from bktf.space import CATEGORICAL, Parameter, n_points
 
@@ -23,6 +23,8 @@ Feasible = Callable[[dict[str, Any]], bool]
 
 N_INCUMBENTS = 4  # best points around which axes are refined
 SHARPNESS = 12.0  # of the step from failure (0) to success (1): the chance at 0 is 0.25 %
+LEAST_CAUTION, MOST_CAUTION = 1.0, 32.0  # powers of the chance of success
+CAUTION_WINDOW = 30  # latest trials whose share of failures sets the caution
 MAX_TRIES = 20_000  # random points asked for one that is allowed
 ENUMERATE_POINTS = 200_000  # spaces up to this size are searched whole for a point that is left
 
@@ -33,7 +35,7 @@ class Strategy:
 
     acquisition: str = "ei"
     beta: float = 2.0
-    rank: int = 4
+    rank: int = 3
     n_sweeps: int = 150
     n_burn_in: int = 100
     n_chains: int = 4
@@ -48,13 +50,17 @@ class Strategy:
     allow_repeats: bool = False
 
     def __post_init__(self) -> None:
-        if self.acquisition not in ACQUISITIONS:
-            raise ValueError(f"acquisition must be one of {', '.join(map(repr, ACQUISITIONS))}; got {self.acquisition!r}")
+        check_acquisition(self.acquisition)
         if self.categorical not in CATEGORICAL:
             raise ValueError(f"categorical must be one of {', '.join(map(repr, CATEGORICAL))}; got {self.categorical!r}")
         if self.n_startup_trials is not None:
             whole_number("n_startup_trials", self.n_startup_trials, 0)
         whole_number("rank", self.rank, 1)
+        Settings(n_sweeps=self.n_sweeps, n_burn_in=self.n_burn_in, n_chains=self.n_chains)
+        if not isinstance(self.priors, Priors):
+            raise ValueError(f"priors must be a bktf.Priors; got {type(self.priors).__name__}")
+        check_beta(self.beta)
+        check_noise_std(self.noise_std)
         for name in ("allow_repeats", "space_filling", "refine", "warm_start"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}")
@@ -229,10 +235,26 @@ def fit_history(
             axes, X, label, seed=seed_for(seed, 1), kernel=kernels, log=log, priors=strategy.priors, n_sweeps=150, n_burn_in=100, n_chains=2
         )
 
+        power = caution(history)
+
         def chance(points: Floats) -> Floats:
-            return np.asarray((1.0 / (1.0 + np.exp(np.clip(SHARPNESS * (0.5 - success.draws_at(points)), -50.0, 50.0)))).mean(axis=0))
+            return np.asarray(
+                (1.0 / (1.0 + np.exp(np.clip(SHARPNESS * (0.5 - success.draws_at(points)), -50.0, 50.0)))).mean(axis=0) ** power
+            )
 
     return Model(posterior, chance, on_axes)
+
+
+def caution(history: History) -> float:
+    """The power to which the chance of success is raised: 3 where a tenth of the latest trials failed, doubling with every twentieth more.
+
+    The model of success is rough and improvement looks largest where nothing has a value, so plain EI × chance spends up to two fifths of
+    its trials in a failing quarter; docs/sampler.md has the figures.
+    """
+    latest = history.tried[-CAUTION_WINDOW:].tolist()
+    failed = {tuple(row) for row in history.failed.tolist()}
+    share = sum(tuple(row) in failed for row in latest) / max(len(latest), 10)
+    return float(np.clip(3.0 * 2.0 ** ((share - 0.1) / 0.05), LEAST_CAUTION, MOST_CAUTION))
 
 
 def next_point(
