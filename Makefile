@@ -12,16 +12,17 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $(SOURCES) | sha256
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test test-bugs lint bench bench-peers study-ascent clean
+.PHONY: help demo test test-bugs lint bench bench-peers study-ascent study-sampler clean
 
 help:
-	@echo "make demo   fit the introductory function and show what was learned"
+	@echo "make demo   optimise a test function and say how close it came"
 	@echo "make test   all tests"
 	@echo "make test-bugs  put bugs into copies of the sampler and see its statistical tests fail"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  speed, as ratios in one run"
 	@echo "make bench-peers  one suggestion against Optuna's GPSampler and BoTorch's SAAS (installs torch)"
 	@echo "make study-ascent  coordinate ascent against enumeration on the paper's grids (five minutes)"
+	@echo "make study-sampler  the sampler's defaults against alternatives, resumable (half an hour)"
 	@echo "make clean  remove the virtual environment and caches"
 
 $(READY): pyproject.toml
@@ -30,7 +31,7 @@ $(READY): pyproject.toml
 	touch $@
 
 demo: $(READY)
-	$(BIN)/python examples/introductory_function.py
+	$(BIN)/bktf demo
 
 test: $(READY)
 	$(BIN)/python -m pytest
@@ -48,6 +49,9 @@ bench: $(READY)
 
 study-ascent: $(READY)
 	$(BIN)/python -m benchmarks.ascent
+
+study-sampler: $(READY)
+	$(BIN)/python -m benchmarks.sampler_study
 
 # A virtual environment of its own: the CPU build of torch first, then what depends on it.
 .venv-peers/.ready: pyproject.toml

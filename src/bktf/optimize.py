@@ -4,9 +4,9 @@ import functools
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, SupportsFloat
 
 import numpy as np
 import optuna
@@ -20,9 +20,11 @@ from bktf.model import whole_number
 from bktf.posterior import Posterior
 from bktf.sampler import BKTFSampler
 from bktf.space import Parameter, can_be_modelled, parameters_of, read_space
-from bktf.suggestion import Model, Suggestion, fit_history, next_point, seed_for
+from bktf.strategy import Strategy, Suggestion, seed_for
+from bktf.suggestion import Model, fit_history, next_point
 
 Callback = Callable[[Study, FrozenTrial], None]
+Objective = Callable[[dict[str, Any]], SupportsFloat]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,19 +52,23 @@ class Result:
 
     @functools.cached_property
     def _model(self) -> Model:
+        """What suggestions are made from."""
+        return self._fit(self._sampler._strategy)
+
+    def _fit(self, strategy: Strategy) -> Model:
         """The surrogate fitted to everything there is."""
         if not self._parameters:
             raise ValueError("every parameter of this space has a single value, so there is nothing to model")
         history = read_history(self.study.get_trials(deepcopy=False), self._parameters, self._maximize, -1, datetime.now())
-        return fit_history(self._parameters, history, self._sampler._strategy, self._maximize, seed_for(self._sampler._seed, 0), {})
+        return fit_history(self._parameters, history, strategy, self._maximize, seed_for(self._sampler._seed, 0), {})
 
-    @property
+    @functools.cached_property
     def posterior(self) -> Posterior:
         """The surrogate given all trials: points and values in your units and direction, columns in the order of the space.
 
         A category is its index (an ordered list its values); parameters with a single value have no column. Fitted when first asked for.
         """
-        return self._model.posterior
+        return self._fit(replace(self._sampler._strategy, compress=False)).posterior
 
     def suggest(self, q: int = 1) -> list[dict[str, Any]]:
         """The q points to try next, together; fewer where the space has no more."""
@@ -89,7 +95,9 @@ class Result:
         """The best point, what the model says of it, and what is still expected."""
         goal = "largest" if self._maximize else "smallest"
         width = max(len(name) for name in self.x)
-        lines = [f"{goal} value {self.fun:.6g} after {self.nfev} evaluations; {self.message}"]
+        failed = len(self.study.get_trials(deepcopy=False, states=(TrialState.FAIL,)))
+        counted = f"{self.nfev} evaluations" + (f" and {failed} that failed" if failed else "")
+        lines = [f"{goal} value {self.fun:.6g} after {counted}; {self.message}"]
         lines += [f"  {name:<{width}} = {_shown(value)}" for name, value in self.x.items()]
         if self._parameters and self.nfev > 1:
             point = np.array([[p.coordinate(self.x[p.name]) for p in self._parameters]], dtype=float)
@@ -114,7 +122,7 @@ def expected_improvement(study: Study) -> float | None:
 
 
 def minimize(
-    fn: Callable[[dict[str, Any]], float],
+    fn: Objective,
     space: Mapping[str, Any],
     n_trials: int | None = 50,
     *,
@@ -157,7 +165,7 @@ def minimize(
 
 
 def maximize(
-    fn: Callable[[dict[str, Any]], float],
+    fn: Objective,
     space: Mapping[str, Any],
     n_trials: int | None = 50,
     *,
@@ -179,7 +187,7 @@ def maximize(
 
 def _optimize(
     direction: Literal["minimize", "maximize"],
-    fn: Callable[[dict[str, Any]], float],
+    fn: Objective,
     space: Mapping[str, Any],
     n_trials: int | None,
     seed: int | None,
@@ -204,12 +212,12 @@ def _optimize(
     sampler = BKTFSampler(seed=seed, search_space=distributions, ordinal=ordinal, **settings)
     parameters = parameters_of({name: d for name, d in distributions.items() if can_be_modelled(d)}, ordinal)
     level = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(max(level, optuna.logging.WARNING))  # one line per trial would tear the bar apart
+    exceptions = _exceptions(catch)
+    # One line per trial would tear the bar apart; of failures, those with an exception are worth a line.
+    optuna.logging.set_verbosity(max(level, optuna.logging.WARNING if exceptions else optuna.logging.ERROR))
     try:
         study = _open_study(direction, sampler, storage, study_name)
-        return _run(
-            study, sampler, fn, distributions, parameters, n_trials, timeout, n_jobs, callbacks, _exceptions(catch), show_progress_bar
-        )
+        return _run(study, sampler, fn, distributions, parameters, n_trials, timeout, n_jobs, callbacks, exceptions, show_progress_bar)
     finally:
         optuna.logging.set_verbosity(level)
 
@@ -228,7 +236,7 @@ def _open_study(
 def _run(
     study: Study,
     sampler: BKTFSampler,
-    fn: Callable[[dict[str, Any]], float],
+    fn: Objective,
     distributions: dict[str, BaseDistribution],
     parameters: tuple[Parameter, ...],
     n_trials: int | None,

@@ -22,11 +22,13 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from bktf.design import start_point
 from bktf.history import FINISHED, History, KnownSpace, known_space, pieces_of, read_history
 from bktf.model import Priors
 from bktf.posterior import Posterior
 from bktf.space import Parameter, can_be_modelled, n_points, parameters_of
-from bktf.suggestion import Feasible, Suggestion, fit_history, make_strategy, next_point, seed_for, start_point
+from bktf.strategy import Feasible, Suggestion, make_strategy, seed_for
+from bktf.suggestion import fit_history, next_point
 
 Floats = NDArray[np.float64]
 
@@ -68,6 +70,8 @@ class BKTFSampler(BaseSampler):
         feasible: a function of the parameters that says whether they may be tried; suggestions respect it. It sees the parameters that are
             chosen together and constants. The very first trial of a define-by-run study is drawn before the space is known and cannot
             respect it, unless `search_space` is given.
+        compress: choose on values whose distance to the best is compressed, linear near the best and logarithmic far from it, so that a few
+            terrible values do not drown the rest; by default True, with the preset "paper" False.
         allow_repeats: for noisy objectives: points may be suggested again, and improvement is measured from the best posterior mean.
         search_space: the distributions by name, where they are known ahead; then the first trial belongs to the start design too.
         independent_sampler: for conditional parameters; by default uniform draws.
@@ -91,6 +95,7 @@ class BKTFSampler(BaseSampler):
         ordinal: Iterable[str] = (),
         preset: str = "default",
         feasible: Feasible | None = None,
+        compress: bool | None = None,
         allow_repeats: bool = False,
         search_space: Mapping[str, BaseDistribution] | None = None,
         independent_sampler: BaseSampler | None = None,
@@ -99,7 +104,7 @@ class BKTFSampler(BaseSampler):
         settings = {
             "n_startup_trials": n_startup_trials, "acquisition": acquisition, "beta": beta, "rank": rank, "n_sweeps": n_sweeps,
             "n_burn_in": n_burn_in, "n_chains": n_chains, "priors": priors, "noise_std": noise_std, "categorical": categorical,
-            "allow_repeats": allow_repeats,
+            "compress": compress, "allow_repeats": allow_repeats,
         }  # fmt: skip
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
             raise ValueError(f"seed must be a whole number of at least 0, or None; got {seed!r}")

@@ -231,9 +231,10 @@ def test_a_quarter_that_fails_is_avoided(objective: Callable[[Trial], float]) ->
         study.optimize(objective, n_trials=36)
         after = study.trials[6:]
         bad = [t for t in after if t.state == TrialState.FAIL or t.value == math.inf]
-        assert len(bad) <= 0.2 * len(after)
+        # Where the best point lies at the edge of what fails, every step towards it may fall over the edge.
+        assert len(bad) <= (0.3 if objective is at_the_edge else 0.2) * len(after)
     if objective is at_the_edge:
-        assert study.best_params["x"] > 0.7  # the region is avoided softly: its edge is still reached
+        assert study.best_params["x"] > 0.74  # the region is avoided softly: its edge is still reached
 
 
 def test_infinite_values_on_the_good_side_do_not_break_the_model() -> None:

@@ -1,0 +1,88 @@
+"""How to choose: the settings of `BKTFSampler`, their presets, and the record of what was chosen."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bktf.acquisition import check_acquisition, check_beta
+from bktf.model import Priors, Settings, check_noise_std, whole_number
+from bktf.space import CATEGORICAL
+
+Floats = NDArray[np.float64]
+Feasible = Callable[[dict[str, Any]], bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strategy:
+    """How to choose; the fields are the settings of `bktf.BKTFSampler`, where they are explained."""
+
+    acquisition: str = "ei"
+    beta: float = 2.0
+    rank: int = 3
+    n_sweeps: int = 150
+    n_burn_in: int = 100
+    n_chains: int = 4
+    priors: Priors = field(default_factory=Priors)
+    noise_std: float | None = None
+    categorical: str = "equal"
+    n_startup_trials: int | None = None
+    startup_beyond_dims: int = 4  # where n_startup_trials is None: so many more than there are dimensions
+    space_filling: bool = True  # scrambled Sobol start points instead of random ones
+    compress: bool = True  # choose on values whose distance to the best is compressed; see `compress`
+    refine: bool = True  # axes of continuous parameters are refined around the best points
+    warm_start: bool = False  # chains start where those of the last suggestion ended
+    allow_repeats: bool = False
+
+    def __post_init__(self) -> None:
+        check_acquisition(self.acquisition)
+        if self.categorical not in CATEGORICAL:
+            raise ValueError(f"categorical must be one of {', '.join(map(repr, CATEGORICAL))}; got {self.categorical!r}")
+        if self.n_startup_trials is not None:
+            whole_number("n_startup_trials", self.n_startup_trials, 0)
+        whole_number("rank", self.rank, 1)
+        Settings(n_sweeps=self.n_sweeps, n_burn_in=self.n_burn_in, n_chains=self.n_chains)
+        if not isinstance(self.priors, Priors):
+            raise ValueError(f"priors must be a bktf.Priors; got {type(self.priors).__name__}")
+        check_beta(self.beta)
+        check_noise_std(self.noise_std)
+        for name in ("allow_repeats", "space_filling", "compress", "refine", "warm_start"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}")
+
+    def n_startup(self, n_dims: int) -> int:
+        """Points of the start design: as set, or by the number of dimensions."""
+        return n_dims + self.startup_beyond_dims if self.n_startup_trials is None else self.n_startup_trials
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "paper": {
+        "acquisition": "max", "rank": 2, "n_sweeps": 400, "n_burn_in": 200, "n_chains": 1,
+        "startup_beyond_dims": 0, "space_filling": False, "compress": False, "refine": False, "warm_start": True,
+    },
+}  # fmt: skip
+
+
+def make_strategy(preset: str, settings: Mapping[str, Any]) -> Strategy:
+    """The strategy of a preset, with the settings that are not None put over it."""
+    if preset not in PRESETS:
+        raise ValueError(f"preset must be one of {', '.join(map(repr, PRESETS))}; got {preset!r}")
+    known = {f.name for f in fields(Strategy)}
+    assert settings.keys() <= known
+    return Strategy(**{**PRESETS[preset], **{name: value for name, value in settings.items() if value is not None}})
+
+
+class Suggestion(NamedTuple):
+    """A point to try, as coordinates, and what the model expects of it."""
+
+    point: Floats  # (D,)
+    expected_improvement: float | None  # in the user's units, where the acquisition is EI
+    is_repeat: bool  # whether everything was tried already
+
+
+def seed_for(*numbers: int) -> int:
+    """A seed that belongs to these whole numbers alone."""
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
