@@ -10,7 +10,6 @@ import argparse
 import itertools
 import json
 import math
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,7 @@ import optuna
 from optuna.trial import Trial, TrialState
 
 import bktf
-from bktf.demo import OPTIMUM, hartmann6
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
-from controller import tracking_error
+from bktf.demo import OPTIMUM, hartmann6, tracking_error
 
 LINES = Path(__file__).parent / "results" / "sampler.jsonl"
 N_SEEDS = 6
