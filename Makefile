@@ -12,12 +12,13 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $(SOURCES) | sha256
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test test-bugs lint bench bench-peers study-ascent study-sampler clean
+.PHONY: help demo test test-bugs test-integrations lint bench bench-peers study-ascent study-sampler clean
 
 help:
 	@echo "make demo   optimise a test function and say how close it came"
 	@echo "make test   all tests"
 	@echo "make test-bugs  put bugs into copies of the sampler and see its statistical tests fail"
+	@echo "make test-integrations  scikit-learn, BoTorch and ArviZ, in an environment of its own (installs torch)"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  speed, as ratios in one run"
 	@echo "make bench-peers  one suggestion against Optuna's GPSampler and BoTorch's SAAS (installs torch)"
@@ -60,9 +61,19 @@ study-sampler: $(READY)
 	.venv-peers/bin/pip install --quiet --disable-pip-version-check -e '.[peers]'
 	touch $@
 
+# The same for the integrations: scikit-learn, BoTorch, ArviZ and pandas, each with its own small tests.
+.venv-integrations/.ready: pyproject.toml
+	test -x .venv-integrations/bin/python || $(PYTHON) -m venv .venv-integrations
+	.venv-integrations/bin/pip install --quiet --disable-pip-version-check $(TORCH)
+	.venv-integrations/bin/pip install --quiet --disable-pip-version-check -e '.[sklearn,botorch,arviz,plots]' pytest pandas
+	touch $@
+
+test-integrations: .venv-integrations/.ready
+	.venv-integrations/bin/python -m pytest tests/integrations
+
 bench-peers: .venv-peers/.ready
 	.venv-peers/bin/python -m benchmarks.peers
 
 clean:
-	rm -rf $(VENV) .venv-peers .numba_cache .pytest_cache .mypy_cache .ruff_cache build src/*.egg-info
+	rm -rf $(VENV) .venv-peers .venv-integrations .numba_cache .pytest_cache .mypy_cache .ruff_cache build src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

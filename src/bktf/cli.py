@@ -1,8 +1,11 @@
 """The command line: `bktf demo` and, for experiments run by hand, `bktf suggest`."""
 
 import argparse
+import importlib.util
+import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from bktf.version import __version__
@@ -31,6 +34,21 @@ def make_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     demo.add_argument("--evaluations", type=_at_least_one, default=60, metavar="N", help="how many evaluations (default: 60)")
     demo.add_argument("--seed", type=_not_negative, default=0, help="same seed, same run (default: 0)")
+    suggest = commands.add_parser(
+        "suggest", help="the next experiments for a table of results", description="Suggest the next experiments from a space file (what "
+        "can vary, what is measured) and a CSV table of results. Rows without a result are pending, rows with the result failed are "
+        "avoided, rows that stand twice are repeated measurements. An empty table gives a start design.",
+        epilog="example: bktf suggest --init && bktf suggest space.toml results.csv -n 4 --append",
+    )  # fmt: skip
+    suggest.add_argument("space", nargs="?", type=Path, default=Path("space.toml"), help="the space file (default: space.toml)")
+    suggest.add_argument("results", nargs="?", type=Path, default=Path("results.csv"), help="the table (default: results.csv)")
+    suggest.add_argument("-n", type=_at_least_one, default=1, metavar="N", help="how many experiments to suggest together (default: 1)")
+    suggest.add_argument("--append", action="store_true", help="append the suggestions to the table, with an empty result")
+    suggest.add_argument("--json", action="store_true", help="print JSON, for programs")
+    suggest.add_argument("--explain", action="store_true", help="show what the model expects around each suggestion")
+    suggest.add_argument("--png", type=Path, metavar="FILE", help="draw that as a picture (needs the extra plots)")
+    suggest.add_argument("--init", action="store_true", help="write a commented example of both files")
+    suggest.add_argument("--seed", type=_not_negative, default=0, help="same seed and files, same suggestions (default: 0)")
     return parser
 
 
@@ -56,10 +74,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is 0 where it worked, 2 on bad input, 130 after Ctrl-C."""
     options = make_parser().parse_args(arguments)
     try:
-        from bktf.demo import run_demo  # Optuna and the compiled code are not needed for --help
-
-        run_demo(options.evaluations, options.seed)
+        return run_suggest(options) if options.command == "suggest" else run_demo(options)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
+
+
+def run_demo(options: argparse.Namespace) -> int:
+    """`bktf demo`."""
+    from bktf import demo  # Optuna and the compiled code are not needed for --help
+
+    demo.run_demo(options.evaluations, options.seed)
+    return 0
+
+
+def run_suggest(options: argparse.Namespace) -> int:
+    """`bktf suggest`; what is wrong with a file is one line and exit code 2."""
+    from bktf import lab  # as above
+    from bktf.lab_table import append_rows
+
+    try:
+        if options.init:
+            lab.write_examples(options.space, options.results)
+            print(f"wrote {options.space} and {options.results}; edit the first, then: bktf suggest {options.space} {options.results} -n 4")
+            return 0
+        if options.png is not None and importlib.util.find_spec("matplotlib") is None:
+            raise ValueError("--png needs Matplotlib, which is not installed; install bktf[plots]")
+        found = lab.answer(options.space, options.results, options.n, options.seed)
+        if options.append:
+            append_rows(found.table, lab.as_rows(found))
+        if options.png is not None and found.posterior is not None and found.experiments:
+            lab.draw(found, options.png)
+    except (ValueError, OSError) as error:
+        print(f"bktf suggest: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    if options.json:
+        print(json.dumps(lab.as_json(found), ensure_ascii=False, indent=2))
+        return 0
+    print("\n".join([*lab.as_lines(found), *(lab.explain(found) if options.explain else [])]))
+    if options.append and found.experiments:
+        print(f"appended to {options.results}")
+    if options.png is not None:
+        drawn = found.posterior is not None and found.experiments
+        print(f"drew {options.png}" if drawn else "nothing to draw yet: the start design fills the space before there is a model")
     return 0

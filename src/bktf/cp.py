@@ -50,22 +50,29 @@ class Moments(NamedTuple):
 def moments(means: Tables, variances: Tables, weights: Floats, index: NDArray[np.int64]) -> Moments:
     """Mean and variance of f at each point (n,), where factor values have given means and variances within each draw.
 
-    Within a draw, factors of different axes and components are independent, so E f = Σ w Π μ and
-    Var f = Σ w² (Π (μ² + v) − Π μ²); over draws the two add up by the law of total variance.
+    The mean and the variance of the draws' means, and the mean of their variances, add up by the law of total variance.
     """
     n_draws, n_components = weights.shape
     mean, variance = np.empty(len(index)), np.empty(len(index))
-    certain = all(not v.any() for v in variances)
-    squares = [] if certain else [m * m + v for m, v in zip(means, variances, strict=True)]
     for part in _blocks(len(index), 3 * n_draws * n_components):
-        first = products(means, index[part])
-        f = np.einsum("kr,krn->kn", weights, first)
-        mean[part] = f.mean(axis=0)
-        variance[part] = f.var(axis=0)
-        if not certain:
-            extra = np.einsum("kr,krn->kn", weights**2, products(squares, index[part]) - first**2)
-            variance[part] += np.maximum(extra, 0.0).mean(axis=0)
+        each = moments_by_draw(means, variances, weights, index[part])
+        mean[part] = each.mean.mean(axis=0)
+        variance[part] = each.mean.var(axis=0) + each.variance.mean(axis=0)
     return Moments(mean, variance)
+
+
+def moments_by_draw(means: Tables, variances: Tables, weights: Floats, index: NDArray[np.int64]) -> Moments:
+    """Mean and variance of f at each point within each draw, (K, n) each.
+
+    Within a draw, factors of different axes and components are independent, so E f = Σ w Π μ and Var f = Σ w² (Π (μ² + v) − Π μ²).
+    """
+    first = products(means, index)
+    mean = np.einsum("kr,krn->kn", weights, first)
+    if all(not v.any() for v in variances):
+        return Moments(mean, np.zeros_like(mean))
+    squares = [m * m + v for m, v in zip(means, variances, strict=True)]
+    extra = np.einsum("kr,krn->kn", weights**2, products(squares, index) - first**2)
+    return Moments(mean, np.maximum(extra, 0.0))
 
 
 def khatri_rao(factors: Sequence[Floats]) -> Floats:

@@ -1,4 +1,4 @@
-"""Problems to try: the Hartmann function of `bktf demo`, with a narrow optimum and several false ones, and a PID controller for the examples."""
+"""Problems to try: the Hartmann function of `bktf demo`, with a narrow optimum and several false ones, and a PID controller."""
 
 import math
 import sys

@@ -278,6 +278,11 @@ class Posterior:
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{os.fspath(path)!r} is damaged: {error!r}") from None
 
+    def moments_by_draw(self, X: ArrayLike) -> tuple[Floats, Floats]:
+        """Mean and variance of f at points within each draw, (K, n) each, in the units of y; the variance is 0 on axis points."""
+        each = cp.moments_by_draw(*self._moment_tables(X))
+        return self.standardisation.to_user(each.mean), np.asarray(self.standardisation.scale**2 * each.variance)
+
     def component_products(self, X: ArrayLike) -> Floats:
         """Products of the factors of each component at points, (K, R, n), without weights, in the model's units."""
         tables, index = self._drawn_tables(check_points(X, self.grid))
@@ -321,6 +326,10 @@ class Posterior:
 
     def _moments(self, X: ArrayLike) -> cp.Moments:
         """Mean and variance of f at points, in the model's units, with conditional moments between axis points."""
+        return cp.moments(*self._moment_tables(X))
+
+    def _moment_tables(self, X: ArrayLike) -> tuple[list[Floats], list[Floats], Floats, NDArray[np.int64]]:
+        """Means and variances of the factors at the coordinates that occur, the weights, and the points as indices into them."""
         points = check_points(X, self.grid)
         means, variances, index = [], [], np.empty(points.shape, dtype=np.int64)
         for d, axis in enumerate(self.grid):
@@ -333,4 +342,4 @@ class Posterior:
                 variance = np.concatenate((variance, between[1]), axis=2)
             means.append(mean)
             variances.append(variance)
-        return cp.moments(means, variances, self.weights, index)
+        return means, variances, self.weights, index

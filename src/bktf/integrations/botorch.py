@@ -1,0 +1,74 @@
+"""`BKTFModel`: a posterior as a BoTorch model. Needs the extra bktf[botorch] (and torch, whose CPU build should be installed first)."""
+
+from typing import Any
+
+import torch
+from botorch.models.model import Model
+from botorch.posteriors import GaussianMixturePosterior
+from gpytorch.distributions import MultivariateNormal
+
+from bktf.posterior import Posterior
+
+LEAST_VARIANCE = 1e-10  # share of the variance of y that every draw keeps, so that covariances can be factorised
+
+
+class BKTFModel(Model):  # type: ignore[misc]
+    """The K draws of a fit as an ensemble: at points of the axes each draw has a value, between them a mean and a small variance.
+
+    Works with Monte-Carlo acquisition functions, as qLogNoisyExpectedImprovement, and `optimize_acqf_discrete`. BoTorch maximises: fit to
+    values where larger is better. There are no gradients, so gradient-based `optimize_acqf` does not apply, and no conditioning on new
+    data: refit.
+
+    Args:
+        posterior: a `bktf.Posterior`.
+        n_draws: use so many of its draws, evenly spaced; all of them by default.
+    """
+
+    _is_fully_bayesian = True
+    _is_ensemble = True
+
+    def __init__(self, posterior: Posterior, n_draws: int | None = None) -> None:
+        super().__init__()
+        count = posterior.n_draws if n_draws is None else n_draws
+        if not 1 <= count <= posterior.n_draws:
+            raise ValueError(f"n_draws must lie in [1, {posterior.n_draws}], the draws of the posterior; got {n_draws!r}")
+        self._posterior = posterior
+        self._chosen = torch.linspace(0, posterior.n_draws - 1, count).round().long().tolist()
+        self._least = LEAST_VARIANCE * float(posterior.standardisation.scale) ** 2
+
+    @property
+    def num_outputs(self) -> int:
+        """One objective."""
+        return 1
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        """The draws are a batch."""
+        return torch.Size([len(self._chosen)])
+
+    @property
+    def train_inputs(self) -> tuple[torch.Tensor]:
+        """The points that were observed, (n, D)."""
+        return (torch.as_tensor(self._posterior.X),)
+
+    @property
+    def train_targets(self) -> torch.Tensor:
+        """The values that were observed, (n,)."""
+        return torch.as_tensor(self._posterior.y)
+
+    def posterior(
+        self, X: torch.Tensor, output_indices: list[int] | None = None, observation_noise: bool = False, posterior_transform: Any = None
+    ) -> Any:
+        """The distribution of f at points X, (… × q × D), as a mixture over draws (… × K × q × 1)."""
+        if output_indices not in (None, [0]):
+            raise ValueError(f"this model has one output, number 0; got output_indices={output_indices!r}")
+        flat = X.detach().reshape(-1, X.shape[-1]).cpu().double().numpy()
+        mean, variance = self._posterior.moments_by_draw(flat)  # (K, n) each
+        shape = (len(self._chosen), *X.shape[:-1])
+        means = torch.as_tensor(mean[self._chosen]).reshape(shape).movedim(0, -2).to(X)
+        variances = torch.as_tensor(variance[self._chosen]).reshape(shape).movedim(0, -2).to(X) + self._least
+        if observation_noise:
+            noise = torch.as_tensor(self._posterior.noise_std[self._chosen] ** 2).to(X)
+            variances = variances + noise[:, None]
+        mixture = GaussianMixturePosterior(distribution=MultivariateNormal(means, torch.diag_embed(variances)))
+        return mixture if posterior_transform is None else posterior_transform(mixture)

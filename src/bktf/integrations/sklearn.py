@@ -1,0 +1,169 @@
+"""`BKTFSearchCV`: hyperparameter search in scikit-learn's own form. Needs the extra bktf[sklearn]."""
+
+import itertools
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import optuna
+from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
+from optuna.trial import Trial, TrialState
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.utils.validation import check_random_state
+
+from bktf.model import whole_number
+from bktf.sampler import BKTFSampler
+from bktf.space import Choices, Space, read_space
+
+LABEL = "choice "  # names of choices that Optuna cannot store as they are
+
+
+class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
+    """Search hyperparameters with `BKTFSampler`; everything else is scikit-learn's, as in RandomizedSearchCV.
+
+    Args:
+        estimator: the estimator to tune.
+        param_distributions: by parameter name (of a pipeline's step, "step__name") what `bktf.minimize` takes: (low, high), a range, a list
+            of numbers, `bktf.choices(…)`, an Optuna distribution; also a list of anything, as a category, and a scipy.stats distribution
+            with bounds (of which only the bounds, and whether it is logarithmic or of whole numbers, are used).
+        n_iter: configurations to try.
+        n_candidates: configurations tried together in each round; with n_jobs their folds run in parallel.
+        scoring: as in scikit-learn; with several metrics, the one that `refit` names is maximised.
+        n_jobs: folds fitted at a time.
+        refit: refit the best configuration on all data; with several metrics, the name of the one that counts.
+        cv: as in scikit-learn.
+        verbose: as in scikit-learn.
+        pre_dispatch: as in scikit-learn.
+        random_state: makes the search reproducible.
+        error_score: the score of a fit that fails; with NaN its neighbourhood is avoided.
+        return_train_score: whether `cv_results_` has training scores.
+        sampler_settings: further settings of `bktf.BKTFSampler`, as {"acquisition": "ucb"}.
+
+    After fit, `study_` is the Optuna study of the search.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_distributions: Mapping[str, Any],
+        *,
+        n_iter: int = 20,
+        n_candidates: int = 1,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: Any = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: Any = "2*n_jobs",
+        random_state: Any = None,
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+        sampler_settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.param_distributions = param_distributions
+        self.n_iter = n_iter
+        self.n_candidates = n_candidates
+        self.random_state = random_state
+        self.sampler_settings = sampler_settings
+        super().__init__(
+            estimator=estimator, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv, verbose=verbose, pre_dispatch=pre_dispatch,
+            error_score=error_score, return_train_score=return_train_score,
+        )  # fmt: skip
+
+    def _run_search(self, evaluate_candidates: Callable[[list[dict[str, Any]]], dict[str, Any]]) -> None:
+        """Ask, evaluate, tell."""
+        whole_number("n_iter", self.n_iter, 1)
+        whole_number("n_candidates", self.n_candidates, 1)
+        space, originals = read_sklearn_space(self.param_distributions)
+        seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+        settings = dict(self.sampler_settings or {})
+        ordinal = {*space.ordinal, *settings.pop("ordinal", ())}
+        sampler = BKTFSampler(seed=seed, search_space=space.distributions, ordinal=ordinal, **settings)
+        verbosity = optuna.logging.get_verbosity()
+        optuna.logging.set_verbosity(max(verbosity, optuna.logging.ERROR))
+        try:
+            self.study_ = optuna.create_study(direction="maximize", sampler=sampler)
+            done = 0
+            while done < self.n_iter and not (done and sampler.is_exhausted(self.study_)):
+                trials: list[Trial] = []
+                for _ in range(min(self.n_candidates, self.n_iter - done)):
+                    if trials and sampler.is_exhausted(self.study_):
+                        break
+                    trials.append(self.study_.ask(space.distributions))
+                results = evaluate_candidates([_original(trial.params, originals) for trial in trials])
+                scores = results[self._score_name(results)][-len(trials) :]
+                for trial, score in zip(trials, scores, strict=True):
+                    self.study_.tell(trial, float(score) if np.isfinite(score) else None, _state(score))
+                done += len(trials)
+        finally:
+            optuna.logging.set_verbosity(verbosity)
+
+    def _score_name(self, results: Mapping[str, Any]) -> str:
+        """The column of cv_results_ that is maximised."""
+        if "mean_test_score" in results:
+            return "mean_test_score"
+        if isinstance(self.refit, str) and f"mean_test_{self.refit}" in results:
+            return f"mean_test_{self.refit}"
+        raise ValueError(
+            f"with several metrics, refit must name the one to maximise, so that the search knows what is better; got refit={self.refit!r}"
+        )
+
+
+def _state(score: float) -> TrialState:
+    return TrialState.COMPLETE if np.isfinite(score) else TrialState.FAIL
+
+
+def read_sklearn_space(param_distributions: Mapping[str, Any]) -> tuple[Space, dict[str, dict[str, Any]]]:
+    """The search space, and for parameters with choices that Optuna cannot store, what each label stands for."""
+    given: object = param_distributions
+    if not isinstance(given, Mapping):
+        raise ValueError(f"param_distributions must be one dictionary; got {type(given).__name__}")
+    entries: dict[str, Any] = {}
+    originals: dict[str, dict[str, Any]] = {}
+    for name, entry in param_distributions.items():
+        if hasattr(entry, "rvs"):
+            entries[name] = _from_scipy(name, entry)
+        elif _is_list(entry) and not _is_increasing(entry):
+            values = list(entry)
+            if not values:
+                raise ValueError(f"{name!r}: a list of choices must not be empty")
+            if all(isinstance(v, numbers.Real) and not isinstance(v, bool | np.bool_) for v in values) and len(set(values)) == len(values):
+                entries[name] = sorted(v.item() if isinstance(v, np.generic) else v for v in values)
+            else:
+                originals[name] = {_label(v, i): v for i, v in enumerate(values)}
+                entries[name] = Choices(tuple(originals[name]), ordered=False)
+        else:
+            entries[name] = entry
+    return read_space(entries), originals
+
+
+def _is_list(entry: object) -> bool:
+    if isinstance(entry, list | np.ndarray):
+        return True
+    pair_of_numbers = isinstance(entry, tuple) and len(entry) == 2 and all(isinstance(v, numbers.Real) for v in entry)
+    return isinstance(entry, tuple) and not isinstance(entry, Choices) and not pair_of_numbers
+
+
+def _is_increasing(entry: Sequence[Any]) -> bool:
+    numeric = all(isinstance(v, numbers.Real) and not isinstance(v, bool | np.bool_) for v in entry)
+    return len(entry) > 0 and numeric and all(a < b for a, b in itertools.pairwise(entry))
+
+
+def _label(value: Any, place: int) -> str:
+    return value if isinstance(value, str) else f"{LABEL}{place}: {value!r}"[:200]
+
+
+def _original(params: dict[str, Any], originals: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {name: originals[name][value] if name in originals else value for name, value in params.items()}
+
+
+def _from_scipy(name: str, frozen: Any) -> BaseDistribution:
+    """The bounds of a scipy.stats distribution."""
+    low, high = frozen.support()
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ValueError(f"{name!r}: a scipy.stats distribution needs bounds; this one reaches from {low} to {high}")
+    kind = getattr(getattr(frozen, "dist", None), "name", "")
+    if (hasattr(frozen, "pmf") and not hasattr(frozen, "pdf")) or hasattr(getattr(frozen, "dist", None), "pmf"):
+        return IntDistribution(int(low), int(high))
+    return FloatDistribution(float(low), float(high), log=kind in ("loguniform", "reciprocal"))

@@ -1,0 +1,304 @@
+"""`space.toml`: what an experiment can vary, what is measured, and what must hold between parameters."""
+
+import difflib
+import math
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+
+from bktf.space import Parameter, can_be_modelled
+
+SPECIAL_COLUMNS = ("status", "predicted", "uncertainty", "reason")  # columns of the table that have a meaning of their own
+
+EXAMPLE = """\
+# What the experiment can vary, what is measured, and what must hold. Read by `bktf suggest`; nothing in it is executed.
+#
+# The table beside it (results.csv) has one row per experiment. Leave the result empty while it is under way; write failed where it
+# failed; a row that stands twice is a repeated measurement. Columns named predicted, uncertainty and reason are filled in with
+# suggestions; a column status may say pending, done or failed. A line of the table that begins with # is a comment.
+
+other_columns = ["operator", "note"]   # columns of the table that are yours: kept, not read
+
+[objective]
+name = "yield"             # the column of the table that holds the result
+direction = "maximize"     # or "minimize"
+unit = "%"                 # optional
+# noise = 0.5              # optional: standard deviation of one measurement, where you know it
+# repeats = true           # optional: let suggestions repeat a point, for noisy experiments
+
+[parameters.temperature]
+type = "float"             # any number from low to high
+low = 20
+high = 120
+unit = "°C"
+
+[parameters.time]
+type = "float"
+low = 0.5
+high = 48
+log = true                 # measured on a logarithmic scale: 1 → 2 is as far as 10 → 20
+unit = "h"
+
+[parameters.stirring]
+type = "int"               # whole numbers; with a step, only low, low + step, …
+low = 100
+high = 1000
+step = 50
+unit = "rpm"
+
+[parameters.dose]
+type = "ordered"           # exactly these values, in this order
+values = [0.1, 0.2, 0.5, 1.0]
+unit = "mol"
+
+[parameters.catalyst]
+type = "category"          # one of these, in no order
+values = ["Pd", "Ni", "Cu"]
+
+# Linear constraints: the sum of factor × parameter must be at most, or at least, a number.
+[[constraints]]
+factors = { temperature = 1.0, stirring = 0.05 }
+at_most = 150
+"""
+
+
+class LabError(ValueError):
+    """Something in a file that only its author can put right; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """low ≤ Σ factor × parameter ≤ high."""
+
+    factors: dict[str, float]
+    low: float
+    high: float
+
+    def holds(self, params: dict[str, Any]) -> bool:
+        """Whether these parameters respect it; rounding does not count."""
+        total = sum(factor * float(params[name]) for name, factor in self.factors.items())
+        slack = 1e-9 * sum(abs(factor * float(params[name])) for name, factor in self.factors.items())
+        return self.low - slack <= total <= self.high + slack
+
+
+@dataclass(frozen=True)
+class LabSpace:
+    """Everything `space.toml` says."""
+
+    objective: str
+    maximize: bool
+    unit: str
+    noise: float | None
+    repeats: bool
+    distributions: dict[str, BaseDistribution]
+    ordinal: frozenset[str]
+    units: dict[str, str]
+    constraints: tuple[Constraint, ...]
+    other_columns: tuple[str, ...]
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that can vary."""
+        return tuple(Parameter(name, d, name in self.ordinal) for name, d in self.distributions.items() if can_be_modelled(d))
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """Parameters with a single value."""
+        return {
+            name: d.choices[0] if isinstance(d, CategoricalDistribution) else d.low  # type: ignore[attr-defined]
+            for name, d in self.distributions.items()
+            if d.single()
+        }
+
+    def holds(self, params: dict[str, Any]) -> bool:
+        """Whether all constraints hold."""
+        return all(constraint.holds(params) for constraint in self.constraints)
+
+
+def read_lab_space(path: Path) -> LabSpace:
+    """Read `space.toml`; a LabError names the entry that is wrong."""
+    text = read_text(path)
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise LabError(f"{path.name}: not valid TOML: {error}") from None
+    try:
+        return _read_document(document)
+    except LabError as error:
+        raise LabError(f"{path.name}: {error}") from None
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, as it is; a LabError where there is none."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise LabError(f"{path}: no such file; `bktf suggest --init` writes an example") from None
+    except UnicodeDecodeError as error:
+        raise LabError(f"{path.name}: must be UTF-8 text; byte {error.start} is not. Save it as “CSV UTF-8”") from None
+    except OSError as error:
+        raise LabError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _read_document(document: dict[str, Any]) -> LabSpace:
+    _known(document, {"objective", "parameters", "constraints", "other_columns"}, "the file")
+    objective = _table(document, "objective")
+    _known(objective, {"name", "direction", "unit", "noise", "repeats"}, "[objective]")
+    name = _text(objective, "name", "[objective]")
+    direction = _text(objective, "direction", "[objective]")
+    if direction not in ("minimize", "maximize"):
+        raise LabError(f'[objective] direction must be "minimize" or "maximize"; got {direction!r}')
+    noise = _number(objective, "noise", "[objective]") if "noise" in objective else None
+    if noise is not None and noise < 0:
+        raise LabError(f"[objective] noise must be at least 0; got {noise:g}")
+    repeats = objective.get("repeats", False)
+    if not isinstance(repeats, bool):
+        raise LabError(f"[objective] repeats must be true or false; got {repeats!r}")
+    tables = _table(document, "parameters")
+    if not tables:
+        raise LabError("needs at least one [parameters.NAME]")
+    distributions, ordinal, units = {}, set(), {}
+    for parameter, entry in tables.items():
+        where = f"[parameters.{parameter}]"
+        if not isinstance(entry, dict):
+            raise LabError(f"{where} must be a table with a type; got {entry!r}")
+        distributions[parameter], is_ordered = _read_parameter(entry, where)
+        units[parameter] = _text(entry, "unit", where) if "unit" in entry else ""
+        if is_ordered:
+            ordinal.add(parameter)
+    if not any(can_be_modelled(d) for d in distributions.values()):
+        raise LabError("no parameter has more than one value, so there is nothing to choose")
+    others = document.get("other_columns", [])
+    if not isinstance(others, list) or not all(isinstance(o, str) for o in others):
+        raise LabError(f"other_columns must be a list of column names; got {others!r}")
+    columns = [name, *distributions, *others]
+    for column in columns:
+        if columns.count(column) > 1:
+            raise LabError(f"the name {column!r} is used twice; objective, parameters and other columns need different names")
+        if column in SPECIAL_COLUMNS or not column.strip() or column != column.strip() or column.startswith("#"):
+            raise LabError(f"{column!r} cannot be the name of a column: it is empty, begins with # or a space, or has a meaning of its own")
+    constraints = tuple(_read_constraint(c, i, distributions) for i, c in enumerate(_list(document, "constraints")))
+    unit = _text(objective, "unit", "[objective]") if "unit" in objective else ""
+    return LabSpace(
+        name, direction == "maximize", unit, noise, repeats, distributions, frozenset(ordinal), units, constraints, tuple(others)
+    )  # fmt: skip
+
+
+def _read_parameter(entry: dict[str, Any], where: str) -> tuple[BaseDistribution, bool]:
+    """The distribution of a parameter, and whether it is an ordered category."""
+    kind = _text(entry, "type", where)
+    if kind in ("category", "ordered"):
+        _known(entry, {"type", "values", "unit"}, where)
+        values = _list(entry, "values", where)
+        if not values:
+            raise LabError(f"{where} values must not be empty")
+        for value in values:
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, str | int | float)
+                or (isinstance(value, float) and not math.isfinite(value))
+            ):
+                raise LabError(f"{where} values must be texts or numbers; got {value!r}")
+            if isinstance(value, str) and value != value.strip():
+                raise LabError(f"{where} values must not begin or end with a space; got {value!r}")
+        texts = [as_text(value) for value in values]
+        if len(set(texts)) < len(texts):
+            raise LabError(f"{where} values must differ; got {values!r}")
+        if kind == "ordered" and all(not isinstance(v, str) for v in values) and sorted(values) != values:
+            raise LabError(f"{where} values must increase; got {values!r}")
+        return CategoricalDistribution(values), kind == "ordered"
+    if kind not in ("float", "int"):
+        raise LabError(f'{where} type must be "float", "int", "ordered" or "category"; got {kind!r}')
+    _known(entry, {"type", "low", "high", "log", "step", "unit"}, where)
+    low, high = _number(entry, "low", where), _number(entry, "high", where)
+    log, step = entry.get("log", False), _number(entry, "step", where) if "step" in entry else None
+    if not isinstance(log, bool):
+        raise LabError(f"{where} log must be true or false; got {log!r}")
+    if not low <= high:
+        raise LabError(f"{where} low must not exceed high; got {low:g} and {high:g}")
+    if not math.isfinite(high - low):
+        raise LabError(f"{where} the range from {low:g} to {high:g} is too wide for double precision")
+    if log and low <= 0:
+        raise LabError(f"{where} low must be positive where log = true; got {low:g}")
+    if step is not None and (step <= 0 or log):
+        raise LabError(f"{where} step must be positive, and cannot go with log = true; got {step:g}")
+    if kind == "float":
+        return FloatDistribution(low, _last_step(low, high, step), log=log, step=step), False
+    for name, value in (("low", low), ("high", high), ("step", step if step is not None else 1.0)):
+        if value != int(value):
+            raise LabError(f"{where} {name} must be a whole number for type int; got {value:g}")
+    return IntDistribution(int(low), int(_last_step(low, high, step)), log=log, step=int(step or 1)), False
+
+
+def _last_step(low: float, high: float, step: float | None) -> float:
+    """The last of low, low + step, … that does not exceed high."""
+    return high if step is None else low + step * math.floor((high - low) / step + 1e-9)
+
+
+def _read_constraint(entry: Any, number: int, distributions: dict[str, BaseDistribution]) -> Constraint:
+    where = f"[[constraints]] number {number + 1}"
+    if not isinstance(entry, dict):
+        raise LabError(f"{where} must be a table with factors and at_most or at_least; got {entry!r}")
+    _known(entry, {"factors", "at_most", "at_least"}, where)
+    factors = _table(entry, "factors", where)
+    for name in factors:
+        if name not in distributions:
+            raise LabError(f"{where}: {name!r} is not a parameter{_meant(name, distributions)}")
+        distribution = distributions[name]
+        if isinstance(distribution, CategoricalDistribution) and any(isinstance(v, str) for v in distribution.choices):
+            raise LabError(f"{where}: {name!r} is not a number, so it cannot stand in a linear constraint")
+        _number(factors, name, where)
+    if not factors or not {"at_most", "at_least"} & entry.keys():
+        raise LabError(f"{where} needs factors and at_most or at_least")
+    low = _number(entry, "at_least", where) if "at_least" in entry else -math.inf
+    high = _number(entry, "at_most", where) if "at_most" in entry else math.inf
+    return Constraint({name: float(factor) for name, factor in factors.items()}, low, high)
+
+
+def as_text(value: Any) -> str:
+    """A value as it stands in a table: short, and read back as the same number."""
+    if isinstance(value, float):
+        return repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    return str(value)
+
+
+def _known(table: dict[str, Any], names: set[str], where: str) -> None:
+    for name in table:
+        if name not in names:
+            raise LabError(f"{where} has an entry {name!r} that means nothing here{_meant(name, names)}")
+
+
+def _meant(name: str, names: Any) -> str:
+    close = difflib.get_close_matches(name, list(names), 1)
+    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(map(repr, sorted(names)))}"
+
+
+def _table(table: dict[str, Any], name: str, where: str = "the file") -> dict[str, Any]:
+    found = table.get(name)
+    if not isinstance(found, dict):
+        raise LabError(f"{where} needs a table {name!r}" if found is None else f"{where}: {name!r} must be a table; got {found!r}")
+    return found
+
+
+def _list(table: dict[str, Any], name: str, where: str = "the file") -> list[Any]:
+    found = table.get(name, [])
+    if not isinstance(found, list):
+        raise LabError(f"{where}: {name!r} must be a list; got {found!r}")
+    return found
+
+
+def _text(table: dict[str, Any], name: str, where: str) -> str:
+    found = table.get(name)
+    if not isinstance(found, str):
+        raise LabError(f"{where} {name} is missing" if found is None else f"{where} {name} must be a text; got {found!r}")
+    return found
+
+
+def _number(table: dict[str, Any], name: str, where: str) -> float:
+    found = table.get(name)
+    if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) <= 1e300:
+        raise LabError(f"{where} {name} is missing" if found is None else f"{where} {name} must be a finite number; got {found!r}")
+    return float(found)

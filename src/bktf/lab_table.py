@@ -1,0 +1,197 @@
+"""`results.csv`: what was tried. Read with care, appended to without touching what is there.
+
+A line that begins with # is a comment. Every other line stands on one line of the file; row numbers are those a spreadsheet shows.
+"""
+
+import csv
+import difflib
+import io
+import math
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
+
+from bktf.lab_space import SPECIAL_COLUMNS, LabError, LabSpace, as_text, read_text
+
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?", re.ASCII)
+FAILED = ("failed", "fail", "nan")
+STATUSES = ("", "done", "pending", *FAILED)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One experiment: its parameters, and its result unless it is pending or failed."""
+
+    number: int
+    params: dict[str, Any]
+    result: float | None
+    failed: bool
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a file holds; `text` is what was read, byte for byte."""
+
+    path: Path
+    text: str
+    header: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def new_header(space: LabSpace) -> tuple[str, ...]:
+    """The columns of a new table."""
+    return (*space.distributions, space.objective, "predicted", "uncertainty", "reason", *space.other_columns)
+
+
+def read_table(path: Path, space: LabSpace) -> Table:
+    """Read the table; a LabError names the row and the column that are wrong."""
+    text = read_text(path)
+    if "\0" in text:
+        raise LabError(f"{path.name}: holds zero bytes, so it is not a text file; save it as “CSV UTF-8”")
+    header: tuple[str, ...] = ()
+    rows = []
+    for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        where = f"{path.name}: row {number}"
+        cells = _cells(line, where)
+        if not header:
+            header = _check_header(cells, where, space)
+        elif any(cells):
+            rows.append(_read_row(cells, number, header, space, where))
+    return Table(path, text, header or new_header(space), tuple(rows))
+
+
+def _cells(line: str, where: str) -> list[str]:
+    """The cells of one line."""
+    try:
+        (cells,) = csv.reader([line], strict=True)
+    except csv.Error as error:
+        raise LabError(f"{where}: not a line of a CSV file ({error}); is a quote missing? A cell must stand on one line") from None
+    except ValueError:
+        raise LabError(f"{where}: must be one line of cells") from None
+    return [cell.strip() for cell in cells]
+
+
+def _check_header(header: list[str], where: str, space: LabSpace) -> tuple[str, ...]:
+    known = {space.objective, *space.distributions, *space.other_columns, *SPECIAL_COLUMNS}
+    if len(header) == 1 and ";" in header[0]:
+        raise LabError(f"{where}: the cells must be separated by commas; this file uses semicolons. Save it as “CSV (comma separated)”")
+    for column in header:
+        if header.count(column) > 1:
+            raise LabError(f"{where}: the column {column!r} stands twice in the header")
+        if column not in known:
+            close = difflib.get_close_matches(column, list(known), 1)
+            hint = f"did you mean {close[0]!r}?" if close else "if it is yours, name it in other_columns of the space file"
+            raise LabError(f"{where}: unknown column {column!r}; {hint}")
+    for column in (*space.distributions, space.objective):
+        if column not in header:
+            raise LabError(f"{where}: the column {column!r} is missing from the header")
+    return tuple(header)
+
+
+def _read_row(cells: list[str], number: int, header: tuple[str, ...], space: LabSpace, where: str) -> Row:
+    if len(cells) != len(header):
+        hint = ". Is it half-written?" if len(cells) < len(header) else ". Is a comma used as decimal point? Write 3.5, not 3,5"
+        raise LabError(f"{where}: must have {len(header)} cells, one per column; it has {len(cells)}{hint}")
+    by_column = dict(zip(header, cells, strict=True))
+    params = {
+        name: _read_value(by_column[name], distribution, f"{where}, column {name!r}") for name, distribution in space.distributions.items()
+    }
+    status = by_column.get("status", "").lower()
+    if status not in STATUSES:
+        raise LabError(f"{where}, column 'status': must be empty, done, pending or failed; got {status!r}")
+    text = by_column[space.objective]
+    failed = text.lower() in FAILED or status in FAILED
+    if failed and text and text.lower() not in FAILED:
+        raise LabError(
+            f"{where}, column 'status': says failed, but the column {space.objective!r} has the result {text!r}; keep one of them"
+        )
+    if failed or not text:
+        if status == "done" and not failed:
+            raise LabError(f"{where}, column {space.objective!r}: is empty, but the status says done")
+        return Row(number, params, None, failed)
+    return Row(number, params, _read_number(text, f"{where}, column {space.objective!r}"), False)
+
+
+def _read_number(text: str, where: str) -> float:
+    if DECIMAL_COMMA.fullmatch(text):
+        raise LabError(f"{where}: the decimal point must be a point; got {text!r}. Write {text.replace(',', '.')}")
+    if not NUMBER.fullmatch(text):
+        raise LabError(f"{where}: must be a number; got {text!r}" if text else f"{where}: must be a number; the cell is empty")
+    value = float(text)
+    if not abs(value) <= 1e300:
+        raise LabError(f"{where}: must be a finite number; got {text!r}")
+    return value
+
+
+def _read_value(text: str, distribution: BaseDistribution, where: str) -> Any:
+    """The value of a parameter, refused where it is not one of the parameter's values."""
+    if isinstance(distribution, CategoricalDistribution):
+        for choice in distribution.choices:
+            same_number = not isinstance(choice, str) and NUMBER.fullmatch(text) and float(text) == choice
+            if text == as_text(choice) or same_number:
+                return choice
+        if all(not isinstance(c, str) for c in distribution.choices):
+            _read_number(text, where)
+        allowed = ", ".join(as_text(c) for c in distribution.choices)
+        raise LabError(f"{where}: must be one of {allowed}; got {text!r}" if text else f"{where}: is empty; it must be one of {allowed}")
+    value = _read_number(text, where)
+    low, high, step = distribution.low, distribution.high, distribution.step  # type: ignore[attr-defined]
+    if not low <= value <= high:
+        raise LabError(f"{where}: must lie in [{as_text(low)}, {as_text(high)}]; got {text}")
+    if step is not None:
+        nearest = low + step * round((value - low) / step)
+        if abs(nearest - value) > 1e-8 * step:
+            raise LabError(f"{where}: must be {as_text(low)} plus a multiple of {as_text(step)}; got {text}, the nearest is {nearest:.10g}")
+        value = nearest
+    return int(value) if isinstance(distribution, IntDistribution) else float(value)
+
+
+def append_rows(table: Table, rows: list[dict[str, str]]) -> None:
+    """Append rows, given by column, to the file: written aside, then renamed, so nothing is ever half-written."""
+    path = table.path
+    text = table.text
+    ending = "\r\n" if "\r\n" in text else "\n"
+    has_header = any(line.strip() and not line.lstrip().startswith("#") for line in re.split(r"\r\n|\n|\r", text))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator=ending)
+    if not has_header:
+        writer.writerow(table.header)
+    for row in rows:
+        writer.writerow([row.get(column, "") for column in table.header])
+    if text and not text.endswith(("\n", "\r")):
+        text += ending
+    before = path.read_bytes()
+    if before.decode("utf-8-sig") != table.text:
+        raise LabError(f"{path.name}: was changed by someone else in the meantime; nothing was written, run it again")
+    mark = b"\xef\xbb\xbf" if before.startswith(b"\xef\xbb\xbf") else b""
+    target = path.resolve()
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".partial")
+    except OSError as error:
+        raise LabError(f"{path}: cannot be written: {error.strerror}") from None
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(mark + (text + out.getvalue()).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(target.stat().st_mode & 0o777)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink()
+        raise
+
+
+def shown(value: Any) -> str:
+    """A suggested value as it goes into a table: numbers with as many digits as an experiment can set."""
+    if isinstance(value, float):
+        rounded = float(f"{value:.6g}")
+        return as_text(rounded) if math.isfinite(rounded) else repr(value)
+    return as_text(value)
