@@ -69,7 +69,7 @@ study-sampler: $(READY)
 	touch $@
 
 test-integrations: .venv-integrations/.ready
-	.venv-integrations/bin/python -m pytest tests/integrations
+	.venv-integrations/bin/python -m pytest -W default tests/integrations
 
 bench-peers: .venv-peers/.ready
 	.venv-peers/bin/python -m benchmarks.peers

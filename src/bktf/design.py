@@ -10,6 +10,7 @@ from bktf.strategy import Strategy, Suggestion, seed_for
 
 Floats = NDArray[np.float64]
 
+FEW_TRIES = 200  # random points asked before a small space is looked at whole
 MAX_TRIES = 20_000  # random points asked for one that is allowed
 ENUMERATE_POINTS = 200_000  # spaces up to this size are searched whole for a point that is left
 
@@ -36,20 +37,24 @@ def start_point(
     first = place(_sobol(len(parameters), number, seed) if strategy.space_filling else rng.random(len(parameters)))
     if is_good(first, strategy.allow_repeats):
         return Suggestion(np.array(first), None, False)
-    for _ in range(MAX_TRIES):
+    is_small = n_points(parameters) <= ENUMERATE_POINTS
+    for _ in range(FEW_TRIES if is_small else MAX_TRIES):
         point = place(rng.random(len(parameters)))
         if is_good(point, strategy.allow_repeats):
             return Suggestion(np.array(point), None, False)
-    left = _any_left(parameters, is_good, fixed, rng)
+    left = any_left(parameters, lambda p: is_good(p, False), fixed, rng) if is_small else None
     if left is not None:
         return Suggestion(np.array(left), None, False)
-    for _ in range(MAX_TRIES):
+    again = any_left(parameters, lambda p: is_good(p, True), fixed, rng) if is_small else None
+    if again is not None:
+        return Suggestion(np.array(again), None, True)
+    for _ in range(0 if is_small else MAX_TRIES):
         point = place(rng.random(len(parameters)))
         if is_good(point, True):
             return Suggestion(np.array(point), None, True)
     raise ValueError(
-        f"no point that `feasible` allows was found among {MAX_TRIES:,} random ones; "
-        "it must be true on a part of the space that can be found"
+        "no point that `feasible` allows was found; it must be true on a part of the space that can be found by trying "
+        f"{MAX_TRIES:,} random points"
     )
 
 
@@ -64,22 +69,20 @@ def _sobol(n_dims: int, number: int, seed: int) -> Floats:
     return np.minimum(point, 1.0 - 2.0**-53)
 
 
-def _any_left(
+def any_left(
     parameters: Sequence[Parameter],
-    is_good: Callable[[tuple[float, ...], bool], bool],
+    is_good: Callable[[tuple[float, ...]], bool],
     fixed: Mapping[int, float],
     rng: np.random.Generator,
 ) -> tuple[float, ...] | None:
-    """A point that is left on a small finite space, by looking at all of them in random order."""
+    """A good point of a small finite space, if there is one, by looking at all of them in random order."""
     free = [d for d in range(len(parameters)) if d not in fixed]
     total = n_points([parameters[d] for d in free])
-    if total > ENUMERATE_POINTS:
-        return None
     sizes = [int(parameters[d].n_values) for d in free]
     for flat in rng.permutation(int(total)):
         units = dict(zip(free, (np.array(np.unravel_index(flat, sizes)) + 0.5) / sizes, strict=True)) if free else {}
         point = tuple(fixed[d] if d in fixed else _value_number(p, units[d]) for d, p in enumerate(parameters))
-        if is_good(point, False):
+        if is_good(point):
             return point
     return None
 

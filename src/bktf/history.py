@@ -20,7 +20,8 @@ PIECE = 2045  # characters that fit into one system attribute of every storage
 PATIENCE = 10.0  # a running trial is believed for this many times the longest finished one took
 LEAST_PATIENCE = 3600.0  # seconds it is believed at least
 
-FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
+FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
+INTERRUPTED = "bktf:interrupted"  # system attribute of a trial that Ctrl-C ended: it says nothing of its point
 
 
 class KnownSpace(NamedTuple):
@@ -43,7 +44,9 @@ class History(NamedTuple):
 
 def known_space(trials: Sequence[FrozenTrial]) -> KnownSpace:
     """The parameters that every finished trial has, with their latest ranges (Optuna's intersection drops one whose range changed)."""
-    finished = [t for t in trials if t.state in FINISHED]
+    finished = [t for t in trials if t.distributions and (t.state == TrialState.COMPLETE or t.last_step is not None)]
+    if not finished:  # what failed shows the space too, where nothing else does
+        finished = [t for t in trials if t.distributions and t.state == TrialState.FAIL]
     if not finished:
         return KnownSpace({}, {}, False)
     latest = max(finished, key=lambda t: t.number)
@@ -77,7 +80,7 @@ def read_history(trials: Iterable[FrozenTrial], parameters: Sequence[Parameter],
     everyone = list(trials)
     patience = max(PATIENCE * _longest(everyone), LEAST_PATIENCE)
     for trial in everyone:
-        if trial.number == own:
+        if trial.number == own or INTERRUPTED in trial.system_attrs:
             continue
         point = _point(trial, parameters)
         if point is None:
@@ -114,20 +117,22 @@ def _value(trial: FrozenTrial) -> float | None:
     return None
 
 
-def known_parameters(trial: FrozenTrial) -> dict[str, Any]:
-    """What is known of a trial's parameters: suggested already, fixed when it was enqueued, or published by its worker."""
-    published = read_published(trial.system_attrs)
-    return {**published.get("params", {}), **trial.system_attrs.get("fixed_params", {}), **trial.params}
-
-
 def _point(trial: FrozenTrial, parameters: Sequence[Parameter]) -> list[float] | None:
-    """The trial's coordinates; None where a parameter is missing or outside its range."""
-    known = known_parameters(trial)
+    """The trial's coordinates; None where a parameter is missing or outside its range.
+
+    A parameter has been suggested already, was fixed when the trial was enqueued, or was published by the trial's worker. A trial may
+    fail before it has asked for all its parameters, so for failures too what was published counts.
+    """
+    known = {**trial.system_attrs.get("fixed_params", {}), **trial.params}
+    published = {} if trial.state in (TrialState.COMPLETE, TrialState.PRUNED) else read_published(trial.system_attrs).get("internal", {})
     point = []
     for parameter in parameters:
-        if parameter.name not in known:
+        if parameter.name in known:
+            coordinate = parameter.coordinate(known[parameter.name])
+        elif parameter.name in published:
+            coordinate = parameter.coordinate_of_internal(published[parameter.name])
+        else:
             return None
-        coordinate = parameter.coordinate(known[parameter.name])
         if coordinate is None:
             return None
         point.append(coordinate)

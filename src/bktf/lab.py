@@ -15,7 +15,7 @@ from bktf.lab_table import Row, Table, new_header, read_table, shown
 from bktf.posterior import Posterior
 from bktf.space import Parameter
 from bktf.strategy import Strategy, Suggestion, seed_for
-from bktf.suggestion import Model, fit_history, next_point
+from bktf.suggestion import fit_history, next_points
 
 Floats = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ def answer(space_file: Path, table_file: Path, q: int, seed: int) -> Answer:
     fit_seed = seed_for(seed, len(table.rows))
     model = fit_history(parameters, history, strategy, space.maximize, fit_seed, {})
     plain = fit_history(parameters, history, replace(strategy, compress=False), space.maximize, fit_seed, {}).posterior
-    chosen = _batch(model, strategy, space.maximize, fit_seed, history, q, restriction)
+    chosen = next_points(model, strategy, space.maximize, fit_seed, q, restriction)
     experiments = tuple(_described(space, parameters, plain, s) for s in chosen)
     return Answer(space, table, experiments, best, plain)
 
@@ -100,19 +100,6 @@ def _start(
             break
         chosen.append(suggestion)
         avoid = np.concatenate((avoid, suggestion.point[None]))
-    return chosen
-
-
-def _batch(model: Model, strategy: Strategy, maximize: bool, seed: int, history: History, q: int, feasible: Any) -> list[Suggestion]:
-    """The q points to try together, each taking those before as pending."""
-    chosen: list[Suggestion] = []
-    nothing = np.empty((0, history.X.shape[1]))
-    for i in range(q):
-        waiting = np.concatenate((history.pending, *[s.point[None] for s in chosen]))
-        suggestion = next_point(model, strategy, maximize, seed_for(seed, i), waiting, nothing, feasible, {})
-        if suggestion.is_repeat and not strategy.allow_repeats:
-            break
-        chosen.append(suggestion)
     return chosen
 
 

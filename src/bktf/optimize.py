@@ -3,6 +3,7 @@
 import functools
 import math
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -15,13 +16,13 @@ from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from bktf.history import read_history, read_published
+from bktf.history import INTERRUPTED, read_history, read_published
 from bktf.model import whole_number
 from bktf.posterior import Posterior
 from bktf.sampler import BKTFSampler
 from bktf.space import Parameter, can_be_modelled, parameters_of, read_space
 from bktf.strategy import Strategy, Suggestion, seed_for
-from bktf.suggestion import Model, fit_history, next_point
+from bktf.suggestion import Model, fit_history, next_points
 
 Callback = Callable[[Study, FrozenTrial], None]
 Objective = Callable[[dict[str, Any]], SupportsFloat]
@@ -72,19 +73,16 @@ class Result:
 
     def suggest(self, q: int = 1) -> list[dict[str, Any]]:
         """The q points to try next, together; fewer where the space has no more."""
-        whole_number("q", q, 1)
+        return [
+            {**self._constants, **{p.name: p.value(float(x)) for p, x in zip(self._parameters, s.point, strict=True)}}
+            for s in self._suggestions(whole_number("q", q, 1))
+        ]
+
+    def _suggestions(self, q: int) -> list[Suggestion]:
         sampler = self._sampler
         feasible = sampler._feasible_point(self._parameters, self._constants)
-        chosen: list[Suggestion] = []
-        nothing = np.empty((0, len(self._parameters)))
-        for i in range(q):
-            waiting = np.concatenate((self._model.history.pending, *[c.point[None] for c in chosen]))
-            seed = seed_for(sampler._seed, len(self.study.trials) + i)
-            suggestion = next_point(self._model, sampler._strategy, self._maximize, seed, waiting, nothing, feasible, {})
-            if suggestion.is_repeat and not sampler._strategy.allow_repeats:
-                break
-            chosen.append(suggestion)
-        return [{**self._constants, **{p.name: p.value(float(x)) for p, x in zip(self._parameters, c.point, strict=True)}} for c in chosen]
+        seed = seed_for(sampler._seed, len(self.study.trials))
+        return next_points(self._model, sampler._strategy, self._maximize, seed, q, feasible)
 
     @property
     def _constants(self) -> dict[str, Any]:
@@ -95,30 +93,22 @@ class Result:
         """The best point, what the model says of it, and what is still expected."""
         goal = "largest" if self._maximize else "smallest"
         width = max(len(name) for name in self.x)
-        failed = len(self.study.get_trials(deepcopy=False, states=(TrialState.FAIL,)))
+        failures = self.study.get_trials(deepcopy=False, states=(TrialState.FAIL,))
+        failed = sum(INTERRUPTED not in trial.system_attrs for trial in failures)
         counted = f"{self.nfev} evaluations" + (f" and {failed} that failed" if failed else "")
         lines = [f"{goal} value {self.fun:.6g} after {counted}; {self.message}"]
         lines += [f"  {name:<{width}} = {_shown(value)}" for name, value in self.x.items()]
         if self._parameters and self.nfev > 1:
             point = np.array([[p.coordinate(self.x[p.name]) for p in self._parameters]], dtype=float)
             lines.append(f"the model puts the function there at {self.posterior.mean(point)[0]:.6g} ± {self.posterior.std(point)[0]:.2g}")
-            remaining = expected_improvement(self.study)
-            if remaining is not None:
-                lines.append(f"improvement expected of one more evaluation: {remaining:.2g}")
+            for suggestion in self._suggestions(1):
+                if suggestion.expected_improvement is not None:
+                    lines.append(f"improvement expected of one more evaluation: {suggestion.expected_improvement:.2g}")
         return "\n".join(lines)
 
 
 def _shown(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def expected_improvement(study: Study) -> float | None:
-    """What the latest suggestion was expected to gain, in the units of the objective; None where that is not known."""
-    for trial in reversed(study.get_trials(deepcopy=False)):
-        found = read_published(trial.system_attrs).get("expected_improvement")
-        if found is not None:
-            return float(found)
-    return None
 
 
 def minimize(
@@ -146,7 +136,7 @@ def minimize(
             range(0, 100, 5), or a list of increasing numbers: exactly those values, ordered;
             bktf.choices("a", "b"): a category; bktf.choices("low", "high", ordered=True): an ordered one;
             any Optuna distribution, as FloatDistribution(1e-5, 1.0, log=True).
-        n_trials: evaluations to make now (with `storage`, beyond those that are there); None for no limit.
+        n_trials: evaluations to make now (with `storage`, beyond those that are there); None to go on until `timeout`.
         seed: makes the run reproducible.
         timeout: seconds after which no further evaluation is started.
         n_jobs: evaluations at a time, in threads.
@@ -208,7 +198,12 @@ def _optimize(
     elif timeout is None:
         raise ValueError("n_trials=None runs without end; give timeout= as well")
     distributions, ordinal = read_space(space)
-    ordinal = ordinal | frozenset(settings.pop("ordinal", ()))
+    if "search_space" in settings:
+        raise TypeError("the search space is the argument `space`; search_space is for BKTFSampler alone")
+    named = settings.pop("ordinal", ())
+    if isinstance(named, str):
+        raise ValueError(f'ordinal must be a list of parameter names, as in ["{named}"]; got a single string')
+    ordinal = ordinal | frozenset(named)
     sampler = BKTFSampler(seed=seed, search_space=distributions, ordinal=ordinal, **settings)
     parameters = parameters_of({name: d for name, d in distributions.items() if can_be_modelled(d)}, ordinal)
     level = optuna.logging.get_verbosity()
@@ -248,10 +243,15 @@ def _run(
 ) -> Result:
     """Evaluate until something ends it; keep what there is."""
     message = "all evaluations made"
-    n_before = len(study.trials)
+    n_before, began = len(study.trials), time.monotonic()
 
     def objective(trial: Trial) -> float:
-        value = fn({name: suggest(trial, name, d) for name, d in distributions.items()})
+        params = {name: suggest(trial, name, d) for name, d in distributions.items()}
+        try:
+            value = fn(params)
+        except KeyboardInterrupt:
+            study._storage.set_trial_system_attr(trial._trial_id, INTERRUPTED, True)
+            raise
         try:
             return float(value)
         except (TypeError, ValueError):
@@ -262,7 +262,8 @@ def _run(
         with _Progress(n_trials, shown) as progress:
             study.optimize(objective, n_trials, timeout, n_jobs, catch, [*callbacks, progress.update])
         if n_trials is None or len(study.trials) - n_before < n_trials:
-            message = "every point was tried" if sampler.is_exhausted(study) else "the time was up" if timeout else "stopped early"
+            timed_out = timeout is not None and time.monotonic() - began >= timeout
+            message = "every point was tried" if sampler.is_exhausted(study) else "the time was up" if timed_out else "stopped early"
     except KeyboardInterrupt:
         message = "interrupted"
         if not _with_value(study):
@@ -276,12 +277,12 @@ def _run(
 
 
 def _result(study: Study, message: str, parameters: tuple[Parameter, ...], sampler: BKTFSampler) -> Result:
-    """The result of a study that has at least one value."""
-    finished = _with_value(study)
+    """The result of a study that has at least one value in the space."""
+    finished = [t for t in _with_value(study) if all(p.coordinate(t.params.get(p.name)) is not None for p in parameters)]
     if not finished:
         raise RuntimeError(
-            f"none of the {len(study.trials)} evaluations gave a finite value, so there is no result; "
-            "fn must return a number somewhere in the space (NaN and infinities count as failures)"
+            f"none of the {len(study.trials)} evaluations gave a finite value in this space, so there is no result; "
+            "fn must return a number somewhere in it (NaN and infinities count as failures)"
         )
     sign = -1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0
     best = min(finished, key=lambda t: (sign * float(t.value or 0.0), t.number))

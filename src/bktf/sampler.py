@@ -18,11 +18,12 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.exceptions import TrialPruned
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from bktf.design import start_point
+from bktf.design import ENUMERATE_POINTS, any_left, start_point
 from bktf.history import FINISHED, History, KnownSpace, known_space, pieces_of, read_history
 from bktf.model import Priors
 from bktf.posterior import Posterior
@@ -52,8 +53,8 @@ class BKTFSampler(BaseSampler):
 
     Args:
         seed: makes suggestions reproducible; with the same trials in the storage they are the same in another process.
-        n_startup_trials: finished trials before the model is used; by default D + 4 (with the preset "paper" D), where D counts the
-            parameters that are chosen together. Start points are those of a scrambled Sobol sequence.
+        n_startup_trials: trials with a value or a failure before the model is used; by default D + 4 (with the preset "paper" D), where D
+            counts the parameters that are chosen together. Start points are those of a scrambled Sobol sequence.
         acquisition: "ei" (expected improvement), "ucb", "max" (over draws, what the paper's experiments use) or "thompson".
         beta: weight of the standard deviation in "ucb".
         rank: components of the surrogate; by default 3.
@@ -110,8 +111,12 @@ class BKTFSampler(BaseSampler):
             raise ValueError(f"seed must be a whole number of at least 0, or None; got {seed!r}")
         if isinstance(ordinal, str):
             raise ValueError(f'ordinal must be a list of parameter names, as in ["{ordinal}"]; got a single string')
+        ordinal = tuple(ordinal)
         if feasible is not None and not callable(feasible):
             raise ValueError(f"feasible must be a function of the parameters, or None; got {feasible!r}")
+        unknown = sorted(set(ordinal) - set(search_space)) if search_space is not None else []
+        if unknown:
+            raise ValueError(f"ordinal must name parameters of the search space; {unknown[0]!r} is none")
         self._strategy = make_strategy(preset, settings)
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
         self._ordinal = frozenset(ordinal)
@@ -157,15 +162,21 @@ class BKTFSampler(BaseSampler):
         _check_single_objective(study)
         if not search_space:
             return {}
-        parameters = parameters_of(search_space, self._ordinal)
-        self._check_ordinal(parameters)
         trials = study.get_trials(deepcopy=False)
         if any(t.constraints for t in trials):
             raise ValueError(
                 "BKTFSampler does not take outcome constraints (trial.set_constraint) yet; use `feasible` for constraints between "
                 "parameters, or return NaN where the outcome is not acceptable"
             )
-        return self._suggest(study, trial, parameters, trials)
+        held = _held_values(study, trial)
+        whole = self._known_space(trials).distributions
+        left_out = whole.keys() - search_space.keys()  # another sampler around this one has taken them out
+        if left_out and left_out <= held.keys():
+            search_space = {name: search_space.get(name, d) for name, d in whole.items()}
+        parameters = parameters_of(search_space, self._ordinal)
+        self._check_ordinal(parameters)
+        params = self._suggest(study, trial, parameters, trials, held)
+        return {name: value for name, value in params.items() if name not in left_out}
 
     def sample_independent(self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution) -> Any:
         """A value for a parameter that is not chosen with the others."""
@@ -195,68 +206,80 @@ class BKTFSampler(BaseSampler):
                 study.stop()
             except RuntimeError:  # asked and told by hand: there is no loop to stop
                 return
-            self._say_once(
-                "exhausted", study.study_name, f"every point of the search space was tried: the study stops after trial {trial.number}"
-            )
+            self._say_stopped(study, trial)
 
     # --- one suggestion ------------------------------------------------------------------------------------------
 
-    def _suggest(self, study: Study, trial: FrozenTrial, parameters: tuple[Parameter, ...], trials: list[FrozenTrial]) -> dict[str, Any]:
+    def _suggest(
+        self, study: Study, trial: FrozenTrial, parameters: tuple[Parameter, ...], trials: list[FrozenTrial], held: dict[str, Any]
+    ) -> dict[str, Any]:
         """Choose, publish, look again; where another worker published the same point first, choose again."""
         maximize = study.direction == StudyDirection.MAXIMIZE
         space = self._known_space(trials)
         strategy = self._strategy
-        if space.is_open and not strategy.allow_repeats:  # the same point with other conditional parameters is not a repeat
-            strategy = replace(strategy, allow_repeats=True)
-        fixed = _fixed_coordinates(trial, parameters)
+        if space.is_open or not space.distributions.keys() <= {p.name for p in parameters}:
+            strategy = replace(strategy, allow_repeats=True)  # the same point with other values elsewhere is not a repeat
+        fixed = _fixed_coordinates(held, parameters)
         feasible = self._feasible_point(parameters, space.constants)
         history = read_history(trials, parameters, maximize, trial.number, datetime.now())
         seed = seed_for(self._seed, trial.number)
         model = None
-        if len(history.y) and len(history.y) >= self._strategy.n_startup(len(parameters)):
+        if len(history.y) and len(history.y) + len(history.failed) >= strategy.n_startup(len(parameters)):
             warm = self._last.get(study.study_name) if strategy.warm_start else None
             model = fit_history(parameters, history, strategy, maximize, seed, fixed, warm)
             if strategy.warm_start:
                 self._last[study.study_name] = model.posterior
+
+        def choose(now: History, taken: Floats, feasible: Callable[[Floats], bool] | None) -> Suggestion:
+            if model is None:
+                avoid = np.concatenate((now.tried, now.pending, taken))
+                return start_point(parameters, strategy, trial.number, self._seed, avoid, feasible, fixed)
+            return next_point(model, strategy, maximize, seed, now.pending, np.concatenate((now.tried, taken)), feasible, fixed)
+
         taken = np.empty((0, len(parameters)))  # by others while we were choosing
         for attempt in range(MAX_AGREEMENTS):
             with self._choosing:  # threads that share the sampler choose one after the other; processes look again afterwards
-                now = self._read_now(study, trial, parameters, maximize)
-                if model is None:
-                    avoid = np.concatenate((now.tried, now.pending, taken))
-                    suggestion = start_point(parameters, strategy, trial.number, self._seed, avoid, feasible, fixed)
-                else:
-                    late = np.concatenate((now.tried, taken))
-                    suggestion = next_point(model, strategy, maximize, seed, now.pending, late, feasible, fixed)
-                params = {p.name: p.value(float(x)) for p, x in zip(parameters, suggestion.point, strict=True)}
-                self._publish(study, trial, params, suggestion)
-            if strategy.allow_repeats or suggestion.is_repeat or not self._is_taken(study, trial, parameters, params):
+                now = read_history(study.get_trials(deepcopy=False), parameters, maximize, trial.number, datetime.now())
+                try:
+                    suggestion = choose(now, taken, feasible)
+                except ValueError:
+                    if feasible is None or not fixed:
+                        raise
+                    self._say_once(
+                        "held", str(trial.number), f"trial {trial.number} was enqueued with values that `feasible` does not allow"
+                    )
+                    suggestion = choose(now, taken, None)
+                if suggestion.is_repeat and not strategy.allow_repeats:
+                    self._end_or_repeat(study, trial)
+                self._publish(study, trial, parameters, suggestion)
+            if strategy.allow_repeats or suggestion.is_repeat or not self._is_taken(study, trial, parameters, suggestion.point):
                 break
             taken = np.concatenate((taken, suggestion.point[None]))
             time.sleep(random.uniform(0.0, MAX_WAIT * (attempt + 1)))  # so that two workers who saw each other do not meet again
-        if suggestion.is_repeat and not strategy.allow_repeats:
-            self._say_once(
-                "repeat", study.study_name, "every point of the search space was tried: the next suggestions repeat some of them"
-            )
-        return params
+        return {p.name: p.value(float(x)) for p, x in zip(parameters, suggestion.point, strict=True)}
 
-    def _read_now(self, study: Study, trial: FrozenTrial, parameters: tuple[Parameter, ...], maximize: bool) -> History:
-        """What is tried and under way just now; other workers may have chosen while we were busy."""
-        return read_history(study.get_trials(deepcopy=False), parameters, maximize, trial.number, datetime.now())
+    def _end_or_repeat(self, study: Study, trial: FrozenTrial) -> None:
+        """Nothing is left: end the trial and the study, or where that cannot be (or the space is not yet believed) warn and repeat."""
+        if study._thread_local.in_optimize_loop and self.is_exhausted(study):
+            study.stop()
+            self._say_stopped(study, trial)
+            raise TrialPruned("every point of the search space was tried or is being tried")
+        self._say_once("repeat", study.study_name, "every point of the search space was tried: the next suggestions repeat some of them")
 
-    def _publish(self, study: Study, trial: FrozenTrial, params: dict[str, Any], suggestion: Suggestion) -> None:
+    def _publish(self, study: Study, trial: FrozenTrial, parameters: tuple[Parameter, ...], suggestion: Suggestion) -> None:
         """Tell the other workers what this trial will try."""
-        record: dict[str, Any] = {"params": params}
+        values = {p.name: p.value(float(x)) for p, x in zip(parameters, suggestion.point, strict=True)}
+        record: dict[str, Any] = {"internal": {p.name: float(p.distribution.to_internal_repr(values[p.name])) for p in parameters}}
         if suggestion.expected_improvement is not None:
             record["expected_improvement"] = suggestion.expected_improvement
         for key, piece in pieces_of(record).items():
             study._storage.set_trial_system_attr(trial._trial_id, key, piece)
 
-    def _is_taken(self, study: Study, trial: FrozenTrial, parameters: tuple[Parameter, ...], params: dict[str, Any]) -> bool:
-        """Whether another trial has the same parameters. Of two workers the one that publishes last sees the other, so it must give way."""
-        now = self._read_now(study, trial, parameters, True)
-        point = np.array([p.coordinate(params[p.name]) for p in parameters])
-        return bool(np.any(np.all(np.concatenate((now.tried, now.pending)) == point, axis=1)))
+    def _is_taken(self, study: Study, trial: FrozenTrial, parameters: tuple[Parameter, ...], point: Floats) -> bool:
+        """Whether another trial has the same point. Of two workers the one that publishes last sees the other, so it must give way."""
+        now = read_history(study.get_trials(deepcopy=False), parameters, True, trial.number, datetime.now())
+        here = np.array([p.coordinate(p.value(float(x))) for p, x in zip(parameters, point, strict=True)])
+        return bool(np.any(np.all(np.concatenate((now.tried, now.pending)) == here, axis=1)))
 
     # --- what is known -------------------------------------------------------------------------------------------
 
@@ -287,13 +310,13 @@ class BKTFSampler(BaseSampler):
                 )
 
     def _is_past_start(self, study: Study, trial: FrozenTrial) -> bool:
-        """Whether the model is in use, so a parameter drawn independently is one it does not see."""
+        """Whether the model could be in use, so a parameter drawn independently is one it does not see."""
         trials = study.get_trials(deepcopy=False, states=FINISHED)
         space = self._known_space(trials).distributions
-        return trial.number > 0 and bool(space) and len(trials) >= max(1, self._strategy.n_startup(len(space)))
+        return trial.number > 0 and len(trials) >= max(2, self._strategy.n_startup(len(space)))
 
     def is_exhausted(self, study: Study) -> bool:
-        """Whether every point of a finite space was tried or is under way.
+        """Whether every point of a finite space that may be tried was tried or is under way.
 
         Without `search_space` the space is only what trials have shown, and is believed after some trials.
         """
@@ -301,12 +324,22 @@ class BKTFSampler(BaseSampler):
         space = self._known_space(trials)
         parameters = parameters_of(space.distributions, self._ordinal)
         total = n_points(parameters)
-        if space.is_open or not parameters or total > len(trials):
+        if space.is_open or not parameters or total > (len(trials) if self._feasible is None else ENUMERATE_POINTS):
             return False
         if self._search_space is None and len(trials) < BELIEVED_AFTER:
             return False
         history = read_history(trials, parameters, True, -1, datetime.now())
-        return len({tuple(row) for row in np.concatenate((history.tried, history.pending)).tolist()}) >= total
+        taken = {tuple(row) for row in np.concatenate((history.tried, history.pending)).tolist()}
+        feasible = self._feasible_point(parameters, space.constants)
+        if feasible is None:
+            return len(taken) >= total
+        rng = np.random.default_rng(self._seed)
+        return any_left(parameters, lambda point: point not in taken and feasible(np.array(point)), {}, rng) is None
+
+    def _say_stopped(self, study: Study, trial: FrozenTrial) -> None:
+        self._say_once(
+            "exhausted", study.study_name, f"every point of the search space was tried: the study stops after trial {trial.number}"
+        )
 
     def _say_once(self, what: str, of: str, message: str) -> None:
         with self._saying:
@@ -328,8 +361,12 @@ def _only(distribution: BaseDistribution) -> float:
     return 0.0 if isinstance(distribution, CategoricalDistribution) else float(distribution.low)  # type: ignore[attr-defined]
 
 
-def _fixed_coordinates(trial: FrozenTrial, parameters: tuple[Parameter, ...]) -> dict[int, float]:
-    """Coordinates that an enqueued trial keeps, by axis."""
-    enqueued = trial.system_attrs.get("fixed_params", {})
-    coordinates = {d: p.coordinate(enqueued[p.name]) for d, p in enumerate(parameters) if p.name in enqueued}
+def _held_values(study: Study, trial: FrozenTrial) -> dict[str, Any]:
+    """Values that this trial keeps: it was enqueued with them, or a PartialFixedSampler around this sampler holds them."""
+    return {**getattr(study.sampler, "_fixed_params", {}), **trial.system_attrs.get("fixed_params", {})}
+
+
+def _fixed_coordinates(held: dict[str, Any], parameters: tuple[Parameter, ...]) -> dict[int, float]:
+    """Coordinates that a trial keeps, by axis."""
+    coordinates = {d: p.coordinate(held[p.name]) for d, p in enumerate(parameters) if p.name in held}
     return {d: x for d, x in coordinates.items() if x is not None}

@@ -20,6 +20,7 @@ from bktf.refinement import MAX_POINTS, RefinedAxis, refine_axis
 Floats = NDArray[np.float64]
 
 CATEGORICAL = ("equal", "wishart")
+LEAST_RANGE = 1e-6  # of a range to its larger end; axis points are told apart at a billionth of the range
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,9 @@ def choices(*values: Any, ordered: bool = False) -> Choices:
     for i, value in enumerate(values):
         if not (value is None or isinstance(value, bool | int | float | str)):
             raise ValueError(f"choices must be strings, numbers, booleans or None; got {value!r}")
-        if any(value == other and type(value) is type(other) for other in values[:i]):
-            raise ValueError(f"choices must differ; got {value!r} twice")
+        for other in values[:i]:
+            if value == other:
+                raise ValueError(f"choices must differ; got {other!r} and {value!r}, which count as equal")
     return Choices(tuple(values), bool(ordered))
 
 
@@ -162,12 +164,20 @@ class Parameter:
     def coordinate(self, value: Any) -> float | None:
         """The coordinate of a value; None where it is not one of the parameter's (after its range has changed)."""
         try:
-            internal = self.distribution.to_internal_repr(value)
+            return self.coordinate_of_internal(self.distribution.to_internal_repr(value))
         except (ValueError, TypeError):
             return None
+
+    def coordinate_of_internal(self, internal: float) -> float | None:
+        """The coordinate of a value in Optuna's internal form: the number itself, or the place of a choice."""
         if not self.distribution._contains(internal):
             return None
-        return float(internal) if self.places is None else float(self.places[int(internal)])
+        if self.places is not None:
+            return float(self.places[int(internal)])
+        low, high, step = _bounds(self.distribution)
+        if isinstance(self.distribution, FloatDistribution) and step is not None:  # one number for each step, whatever its rounding
+            return min(low + step * round((internal - low) / step), high)
+        return float(internal)
 
     def value(self, coordinate: float) -> Any:
         """The value at a coordinate, as the Python scalar that Optuna expects."""
@@ -178,7 +188,7 @@ class Parameter:
             whole = self.distribution.low + self.distribution.step * round((coordinate - low) / self.distribution.step)
             return int(min(max(whole, self.distribution.low), self.distribution.high))
         if step is not None:
-            coordinate = low + step * round((coordinate - low) / step)
+            coordinate = min(low + step * round((coordinate - low) / step), high)
         return float(min(max(coordinate, low), high))
 
     def from_unit(self, u: float) -> float:
@@ -205,7 +215,7 @@ class Parameter:
         refined = refine_axis(math.log(low), math.log(high), np.log(observed), np.log(incumbents))
         if isinstance(self.distribution, IntDistribution):
             return RefinedAxis(np.unique(np.rint(np.exp(refined.points))), np.rint(np.exp(refined.observed)))
-        return RefinedAxis(np.clip(np.exp(refined.points), low, high), np.clip(np.exp(refined.observed), low, high))
+        return RefinedAxis(np.unique(np.clip(np.exp(refined.points), low, high)), np.clip(np.exp(refined.observed), low, high))
 
 
 def _bounds(distribution: BaseDistribution) -> tuple[float, float, float | None]:
@@ -229,13 +239,13 @@ def _unevenness(points: Floats) -> float:
 
 
 def can_be_modelled(distribution: BaseDistribution) -> bool:
-    """Whether a parameter has something to choose and a range that double precision can measure."""
+    """Whether a parameter has something to choose, and a range that double precision can hold and divide."""
     if distribution.single():
         return False
     if isinstance(distribution, CategoricalDistribution):
         return True
     low, high, _ = _bounds(distribution)
-    return math.isfinite(high - low) and high - low > 0
+    return math.isfinite(high - low) and high - low > LEAST_RANGE * max(abs(low), abs(high))
 
 
 def parameters_of(distributions: Mapping[str, BaseDistribution], ordinal: Iterable[str]) -> tuple[Parameter, ...]:

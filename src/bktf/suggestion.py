@@ -5,12 +5,13 @@ A suggestion is a function of the search space, the history, the settings and a 
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf.acquisition import choose
+from bktf.acquisition import Choice, choose
 from bktf.fitting import fit
 from bktf.history import History
 from bktf.posterior import Posterior
@@ -25,11 +26,24 @@ LEAST_CAUTION, MOST_CAUTION = 1.0, 64.0  # powers of the chance of success
 CAUTION_WINDOW = 30  # latest trials whose share of failures sets the caution
 
 
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """The chance of success at points, to the power that caution asks for."""
+
+    success: Posterior  # of 1 where a trial succeeded and 0 where it failed
+    power: float
+
+    def __call__(self, points: Floats) -> Floats:
+        """The chance (n,) at points (n, D)."""
+        away = np.clip(SHARPNESS * (0.5 - self.success.draws_at(points)), -50.0, 50.0)
+        return np.asarray((1.0 / (1.0 + np.exp(away))).mean(axis=0) ** self.power)
+
+
 class Model(NamedTuple):
     """What the history teaches, before the last look at what is under way."""
 
     posterior: Posterior  # in the user's direction, of compressed values where the strategy says so
-    chance: Callable[[Floats], Floats] | None  # of success at points; None where nothing failed
+    chance: Chance | None  # None where nothing failed
     history: History
 
 
@@ -41,14 +55,15 @@ def compress(y: Floats, maximize: bool) -> Floats:
     its units.
     """
     best = y.max() if maximize else y.min()
-    with np.errstate(over="ignore"):
-        distance = np.minimum(np.abs(y - best), np.finfo(float).max / 4)
+    distance = np.abs(y / 2 - best / 2)  # halves throughout, so that values at both ends of double precision have a distance
     positive = distance[distance > 0]
     if positive.size == 0:
         return y
     scale = max(float(np.quantile(distance, 0.25)), float(positive.min()))
-    shrunk = scale * np.log1p(distance / scale)
-    return np.asarray(best - shrunk if maximize else best + shrunk)
+    with np.errstate(divide="ignore"):
+        shrunk = scale * (np.logaddexp(np.log(scale), np.log(distance)) - np.log(scale))
+    largest = np.finfo(float).max / 2
+    return np.asarray(2.0 * np.clip(best / 2 - shrunk if maximize else best / 2 + shrunk, -largest, largest))
 
 
 def fit_history(
@@ -86,23 +101,15 @@ def fit_history(
     except ValueError:
         if warm_start is None:
             raise
-        return fit_history(parameters, history, strategy, maximize, seed, fixed)  # the space has changed: without the warm start
-    chance = None
-    if len(history.failed):
-        X = np.concatenate((on_axes.X, history.failed))
-        label = np.concatenate((np.ones(n), np.zeros(len(history.failed))))
-        success = fit(
-            axes, X, label, seed=seed_for(seed, 1), kernel=kernels, log=log, priors=strategy.priors, n_sweeps=150, n_burn_in=100, n_chains=2
-        )
-
-        power = caution(history)
-
-        def chance(points: Floats) -> Floats:
-            return np.asarray(
-                (1.0 / (1.0 + np.exp(np.clip(SHARPNESS * (0.5 - success.draws_at(points)), -50.0, 50.0)))).mean(axis=0) ** power
-            )
-
-    return Model(posterior, chance, on_axes)
+        return fit_history(parameters, history, strategy, maximize, seed, fixed)  # the space has changed: begin anew
+    if not len(history.failed):
+        return Model(posterior, None, on_axes)
+    X = np.concatenate((on_axes.X, history.failed))
+    label = np.concatenate((np.ones(n), np.zeros(len(history.failed))))
+    success = fit(
+        axes, X, label, seed=seed_for(seed, 1), kernel=kernels, log=log, priors=strategy.priors, n_sweeps=150, n_burn_in=100, n_chains=2
+    )
+    return Model(posterior, Chance(success, caution(history)), on_axes)
 
 
 def caution(history: History) -> float:
@@ -133,7 +140,7 @@ def next_point(
     best = float(signed.mean(signed.X).max()) if strategy.allow_repeats else None
     avoid = np.concatenate((model.history.tried, model.history.X, _inside(signed, also_avoid)))
 
-    def ask(exclude: Floats | None, waiting: Floats) -> Any:
+    def ask(exclude: Floats | None, waiting: Floats) -> Choice:
         return choose(
             signed, strategy.acquisition, beta=strategy.beta, exclude=exclude, pending=waiting, feasible=feasible, chance=model.chance,
             fixed=fixed, best=best, seed=seed,
@@ -145,7 +152,30 @@ def next_point(
         choice = ask(None, np.empty((0, len(signed.grid))))
     if choice.point is None:
         raise ValueError("no point that `feasible` allows was found; it must be true on a part of the space that can be found")
-    return Suggestion(choice.point, choice.value if strategy.acquisition == "ei" else None, is_repeat)
+    return Suggestion(choice.point, _plain_improvement(choice, model, strategy), is_repeat)
+
+
+def next_points(
+    model: Model, strategy: Strategy, maximize: bool, seed: int, q: int, feasible: Callable[[Floats], bool] | None
+) -> list[Suggestion]:
+    """The q points to try together, each taking those before as pending; fewer where nothing is left."""
+    chosen: list[Suggestion] = []
+    nothing = np.empty((0, len(model.posterior.grid)))
+    for i in range(q):
+        waiting = np.concatenate((model.history.pending, *[s.point[None] for s in chosen]))
+        suggestion = next_point(model, strategy, maximize, seed_for(seed, i), waiting, nothing, feasible, {})
+        if suggestion.is_repeat and not strategy.allow_repeats:
+            break
+        chosen.append(suggestion)
+    return chosen
+
+
+def _plain_improvement(choice: Choice, model: Model, strategy: Strategy) -> float | None:
+    """The expected improvement where the trial succeeds, without the weight that failures gave it."""
+    if strategy.acquisition != "ei" or choice.point is None:
+        return None
+    weight = 1.0 if model.chance is None else float(model.chance(choice.point[None])[0])
+    return choice.value / weight if weight > 1e-100 else None
 
 
 def _inside(posterior: Posterior, points: Floats) -> Floats:

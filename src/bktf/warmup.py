@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 
+from bktf.acquisition import ACQUISITIONS
 from bktf.fitting import fit
 from bktf.model import KINDS
 
@@ -16,8 +17,11 @@ def warm_up(kernels: list[str]) -> None:
     for kernel in kernels:
         for shared in (False, True):
             posterior = fit(axes, X, y, seed=0, n_sweeps=2, n_burn_in=1, kernel=kernel, shared_lengthscales=shared)
-            posterior.mean([[0.1, 0.2]])
-            posterior.draws_at([[0.1, 0.2]])
+            where = [[0.0, 0.0]] if posterior.grid[0].kernel.on_levels else [[0.1, 0.2]]
+            posterior.mean(where)
+            posterior.draws_at(where)
+            for acquisition in ACQUISITIONS:
+                posterior.argmax(acquisition)
 
 
 def main() -> None:

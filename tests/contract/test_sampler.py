@@ -202,7 +202,7 @@ def test_long_suggestions_are_published_in_pieces() -> None:
     attributes = study.trials[0].system_attrs
     assert all(len(v) <= 2045 for k, v in attributes.items() if k.startswith(PUBLISHED))
     assert f"{PUBLISHED}:1" in attributes
-    assert read_published(attributes)["params"] == trial.params
+    assert read_published(attributes)["internal"] == trial.params
     assert read_published({f"{PUBLISHED}:0": '{"params": {"x"'}) == {}  # a piece is missing
 
 
@@ -346,7 +346,7 @@ def test_suggestions_respect_the_feasible_function() -> None:
 
 def test_the_first_trial_belongs_to_the_design_where_the_space_is_known() -> None:
     study = run(bowl, 6, search_space=GRID)
-    assert all(read_published(t.system_attrs)["params"] == t.params for t in study.trials)
+    assert all(read_published(t.system_attrs)["internal"] == t.params for t in study.trials)
     quadrants = {(t.params["x"] < 5, t.params["y"] < 5) for t in study.trials[:4]}
     assert len(quadrants) == 4  # a Sobol sequence fills the space from the start
 
