@@ -69,7 +69,7 @@ def test_pipelines_groups_metrics_and_regressors() -> None:
     assert search.best_score_ > 0.4
     assert search.best_params_["standardscaler"] in space["standardscaler"]
     with pytest.raises(ValueError, match="refit must name the one to maximise"):
-        BKTFSearchCV(Ridge(), {"alpha": (0.1, 1.0)}, n_iter=2, scoring=["r2", "max_error"], refit=False).fit(A, b)
+        BKTFSearchCV(Ridge(), {"alpha": (0.1, 1.0)}, n_iter=2, scoring=["r2", "neg_max_error"], refit=False).fit(A, b)
 
 
 def test_spaces_take_every_form() -> None:

@@ -4,12 +4,12 @@ from typing import Any
 
 import torch
 from botorch.models.model import Model
-from botorch.posteriors import GaussianMixturePosterior
+from botorch.posteriors.fully_bayesian import GaussianMixturePosterior
 from gpytorch.distributions import MultivariateNormal
 
 from bktf.posterior import Posterior
 
-LEAST_VARIANCE = 1e-10  # share of the variance of y that every draw keeps, so that covariances can be factorised
+LEAST_VARIANCE = 1e-6  # share of the variance of y that every draw keeps, so that covariances can be factorised
 
 
 class BKTFModel(Model):  # type: ignore[misc]

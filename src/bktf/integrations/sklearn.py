@@ -40,7 +40,7 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
         return_train_score: whether `cv_results_` has training scores.
         sampler_settings: further settings of `bktf.BKTFSampler`, as {"acquisition": "ucb"}.
 
-    After fit, `study_` is the Optuna study of the search.
+    After fit, `study_` is the Optuna study of the search. A round whose fits all fail is in it, as a failure, but not in `cv_results_`.
     """
 
     def __init__(
@@ -84,20 +84,33 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
         optuna.logging.set_verbosity(max(verbosity, optuna.logging.ERROR))
         try:
             self.study_ = optuna.create_study(direction="maximize", sampler=sampler)
-            done = 0
+            done, error = 0, None
             while done < self.n_iter and not (done and sampler.is_exhausted(self.study_)):
                 trials: list[Trial] = []
                 for _ in range(min(self.n_candidates, self.n_iter - done)):
                     if trials and sampler.is_exhausted(self.study_):
                         break
                     trials.append(self.study_.ask(space.distributions))
-                results = evaluate_candidates([_original(trial.params, originals) for trial in trials])
-                scores = results[self._score_name(results)][-len(trials) :]
+                scores, error = self._scores(evaluate_candidates, [_original(trial.params, originals) for trial in trials])
                 for trial, score in zip(trials, scores, strict=True):
                     self.study_.tell(trial, float(score) if np.isfinite(score) else None, _state(score))
                 done += len(trials)
+            if error is not None and not self.study_.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
+                raise error
         finally:
             optuna.logging.set_verbosity(verbosity)
+
+    def _scores(
+        self, evaluate_candidates: Callable[[list[dict[str, Any]]], dict[str, Any]], candidates: list[dict[str, Any]]
+    ) -> tuple[list[float], ValueError | None]:
+        """Scores of some candidates; where all their fits fail, scikit-learn raises, and they count as failures with that error."""
+        try:
+            results = evaluate_candidates(candidates)
+        except ValueError as error:
+            if self.error_score == "raise" or "fits failed" not in str(error):
+                raise
+            return [np.nan] * len(candidates), error
+        return list(results[self._score_name(results)][-len(candidates) :]), None
 
     def _score_name(self, results: Mapping[str, Any]) -> str:
         """The column of cv_results_ that is maximised."""
