@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 ENUMERATE_CELLS = 20_000  # grids up to this size are looked at whole
 N_RANDOM = 512  # random cells among the starts
-N_CLIMBERS = 12
+N_CLIMBERS = 8
 MAX_PASSES = 10
 MAX_SEARCH = 20_000  # random cells asked for one that is allowed
 

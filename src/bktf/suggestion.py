@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bktf import cp
 from bktf.acquisition import Choice, choose
 from bktf.fitting import fit
 from bktf.history import History
@@ -35,7 +36,17 @@ class Chance:
 
     def __call__(self, points: Floats) -> Floats:
         """The chance (n,) at points (n, D)."""
-        away = np.clip(SHARPNESS * (0.5 - self.success.draws_at(points)), -50.0, 50.0)
+        return self._of_draws(self.success.draws_at(points))
+
+    def on_axes(self, axes: tuple[Floats, ...]) -> Callable[[NDArray[np.int64]], Floats]:
+        """The same as a function of cells (n, D) on axes whose points are all points of the success model; what a search asks often."""
+        places = [grid.locate(points) for grid, points in zip(self.success.grid, axes, strict=True)]
+        tables = [np.ascontiguousarray(f[:, :, j]) for f, j in zip(self.success.factors, places, strict=True)]
+        to_user = self.success.standardisation.to_user
+        return lambda cells: self._of_draws(to_user(cp.values(tables, self.success.weights, cells)))
+
+    def _of_draws(self, success: Floats) -> Floats:
+        away = np.clip(SHARPNESS * (0.5 - success), -50.0, 50.0)
         return np.asarray((1.0 / (1.0 + np.exp(away))).mean(axis=0) ** self.power)
 
 

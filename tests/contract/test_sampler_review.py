@@ -204,3 +204,12 @@ def test_an_enqueued_value_that_is_not_feasible_is_evaluated_all_the_same(caplog
     assert study.trials[0].params["x"] == 5
     assert study.trials[1].params["x"] < 4
     assert "enqueued with values that `feasible` does not allow" in caplog.text
+
+
+def test_the_chance_of_success_is_the_same_at_points_and_at_cells() -> None:
+    result = bktf.minimize(lambda p: math.nan if p["x"] > 0.6 else p["x"] + p["n"], {"x": (0.0, 1.0), "n": (0, 5)}, n_trials=14, seed=0)
+    chance, axes = result._model.chance, result._model.posterior.axes
+    assert chance is not None
+    cells = np.stack([np.arange(30) % len(axes[0]), np.arange(30) % len(axes[1])], axis=1)
+    points = np.stack([axis[cells[:, d]] for d, axis in enumerate(axes)], axis=1)
+    np.testing.assert_allclose(chance.on_axes(axes)(cells), chance(points), rtol=1e-12)
