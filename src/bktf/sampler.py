@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 
 MAX_AGREEMENTS = 5  # times a worker chooses, because another one published the same point first
 MAX_WAIT = 0.05  # seconds it waits at most before it chooses again, the first time
-BELIEVED_AFTER = 10  # trials after which a define-by-run space is taken to have shown all its parameters
+BELIEVED_AFTER = 10  # finished trials after which a define-by-run space is taken to have shown all its parameters
 
 _logger = logging.getLogger("bktf")
 
@@ -326,7 +326,7 @@ class BKTFSampler(BaseSampler):
         total = n_points(parameters)
         if space.is_open or not parameters or total > (len(trials) if self._feasible is None else ENUMERATE_POINTS):
             return False
-        if self._search_space is None and len(trials) < BELIEVED_AFTER:
+        if self._search_space is None and sum(t.state.is_finished() for t in trials) < BELIEVED_AFTER:
             return False
         history = read_history(trials, parameters, True, -1, datetime.now())
         taken = {tuple(row) for row in np.concatenate((history.tried, history.pending)).tolist()}
