@@ -20,6 +20,7 @@ ENUMERATE_BELOW = 4_000_000  # cells times draws up to which a grid is enumerate
 BLOCK = 2_000_000  # numbers in the largest temporary array of an enumeration
 MAX_PASSES = 30  # over all axes, of one ascent
 N_RANDOM = 64  # random cells among the starts
+NEGLIGIBLE = 1e-9  # expected improvement in standard deviations of y, weighted by the chance of success, that counts as none
 N_STARTING_DRAWS = 64  # draws whose maxima are among the starts
 N_CLIMBERS = 32  # starts that climb, the best by score
 
@@ -195,7 +196,7 @@ def choose_restricted(
     starts = np.concatenate((draw_maxima(forms), draws.incumbents))
     best = best_allowed(Weighted(score, allowed, sizes), starts, rng)
     method = "restricted "
-    if best is not None and acquisition == "ei" and not integrate_weights and best.score <= 0.0:
+    if best is not None and acquisition == "ei" and not integrate_weights and best.score <= NEGLIGIBLE:
         score = _restricted_score(draws, forms, acquisition, beta, True, restriction.chance, rng, draw)
         best = best_allowed(Weighted(score, allowed, sizes), np.concatenate((starts, best.cell[None])), rng)
         method, integrate_weights = "weights integrated out, restricted ", True

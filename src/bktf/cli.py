@@ -2,7 +2,9 @@
 
 import argparse
 import importlib.util
+import io
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -73,8 +75,15 @@ def _whole(text: str, least: int) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is 0 where it worked, 2 on bad input, 130 after Ctrl-C."""
     options = make_parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that has no ± or bars shows ? instead
     try:
-        return run_suggest(options) if options.command == "suggest" else run_demo(options)
+        code = run_suggest(options) if options.command == "suggest" else run_demo(options)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever read our output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
@@ -101,17 +110,19 @@ def run_suggest(options: argparse.Namespace) -> int:
         if options.png is not None and importlib.util.find_spec("matplotlib") is None:
             raise ValueError("--png needs Matplotlib, which is not installed; install bktf[plots]")
         found = lab.answer(options.space, options.results, options.n, options.seed)
-        if options.append:
-            append_rows(found.table, lab.as_rows(found))
+        lines = [json.dumps(lab.as_json(found), ensure_ascii=False, indent=2)] if options.json else lab.as_lines(found)
+        if options.explain and not options.json:
+            lines += lab.explain(found)
         if options.png is not None and found.posterior is not None and found.experiments:
             lab.draw(found, options.png)
-    except (ValueError, OSError) as error:
+        if options.append:  # last, so that a failure elsewhere leaves the table as it was
+            append_rows(found.table, lab.as_rows(found))
+    except (ValueError, OSError, ArithmeticError) as error:
         print(f"bktf suggest: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
+    print("\n".join(lines))
     if options.json:
-        print(json.dumps(lab.as_json(found), ensure_ascii=False, indent=2))
         return 0
-    print("\n".join([*lab.as_lines(found), *(lab.explain(found) if options.explain else [])]))
     if options.append and found.experiments:
         print(f"appended to {options.results}")
     if options.png is not None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf.space import Parameter, n_points
-from bktf.strategy import Strategy, Suggestion, seed_for
+from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ def start_point(
         point = place(rng.random(len(parameters)))
         if is_good(point, True):
             return Suggestion(np.array(point), None, True)
-    raise ValueError(
+    raise NothingFeasible(
         "no point that `feasible` allows was found; it must be true on a part of the space that can be found by trying "
         f"{MAX_TRIES:,} random points"
     )

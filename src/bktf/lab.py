@@ -1,20 +1,21 @@
 """The lab loop: a space file and a table of results in, the next experiments out."""
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.distributions import CategoricalDistribution
+from optuna.distributions import CategoricalDistribution, FloatDistribution
 
 from bktf.design import start_point
 from bktf.history import History
 from bktf.lab_space import EXAMPLE, LabError, LabSpace, as_text, read_lab_space
-from bktf.lab_table import Row, Table, new_header, read_table, shown
+from bktf.lab_table import Row, Table, new_header, read_table, settable
 from bktf.posterior import Posterior
 from bktf.space import Parameter
-from bktf.strategy import Strategy, Suggestion, seed_for
+from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
 from bktf.suggestion import fit_history, next_points
 
 Floats = NDArray[np.float64]
@@ -49,6 +50,17 @@ class Answer:
 def answer(space_file: Path, table_file: Path, q: int, seed: int) -> Answer:
     """The next q experiments; fewer where the space has no more."""
     space = read_lab_space(space_file)
+    try:
+        return _answer(space, table_file, q, seed)
+    except NothingFeasible:
+        raise LabError(
+            f"{space_file.name}: no experiment was found for which the constraints hold; they leave too little of the space. An equality "
+            "cannot be met by chance: leave one of its parameters out and set it to what remains"
+        ) from None
+
+
+def _answer(space: LabSpace, table_file: Path, q: int, seed: int) -> Answer:
+    """`answer` with the space read."""
     table = read_table(table_file, space)
     parameters = space.parameters
     strategy = Strategy(noise_std=space.noise, allow_repeats=space.repeats)
@@ -60,7 +72,7 @@ def answer(space_file: Path, table_file: Path, q: int, seed: int) -> Answer:
         return space.holds({**space.constants, **_values(parameters, point)})
 
     restriction = feasible if space.constraints else None
-    if len(history.y) < strategy.n_startup(len(parameters)):
+    if not len(history.y) or len(history.y) + len(history.failed) < strategy.n_startup(len(parameters)):
         chosen = _start(parameters, strategy, history, q, seed, len(table.rows), restriction)
         experiments = tuple(Experiment(_rounded(space, _values(parameters, s.point)), None, None, None, START) for s in chosen)
         return Answer(space, table, experiments, best, None)
@@ -109,23 +121,38 @@ def _values(parameters: tuple[Parameter, ...], point: Floats) -> dict[str, Any]:
 
 def _rounded(space: LabSpace, params: dict[str, Any]) -> dict[str, Any]:
     """All parameters, numbers rounded to what an experiment can set where that leaves ranges and constraints intact."""
-    whole = {name: space.constants.get(name, params.get(name)) for name in space.distributions}
-    short = {name: float(shown(v)) if isinstance(v, float) else v for name, v in whole.items()}
+    whole: dict[str, Any] = {**space.constants, **params}
+    whole = {name: whole[name] for name in space.distributions}
+    short = {name: settable(v, space.distributions[name]) if _is_continuous(space, name) else v for name, v in whole.items()}
     fits = all(d._contains(d.to_internal_repr(short[name])) for name, d in space.distributions.items())
     return short if fits and space.holds(short) else whole
 
 
+def _is_continuous(space: LabSpace, name: str) -> bool:
+    distribution = space.distributions[name]
+    return isinstance(distribution, FloatDistribution) and distribution.step is None
+
+
 def _described(space: LabSpace, parameters: tuple[Parameter, ...], posterior: Posterior, suggestion: Suggestion) -> Experiment:
-    """A suggestion with what the model expects of it.
+    """A suggestion with what the model expects of it, at the values that are set.
 
     It exploits where the model expects a value near the best so far, within a quarter of the way to the median; elsewhere it explores.
     """
-    mean, std = float(posterior.mean(suggestion.point[None])[0]), float(posterior.std(suggestion.point[None])[0])
+    params = _rounded(space, _values(parameters, suggestion.point))
+    point = np.array([[p.coordinate(params[p.name]) for p in parameters]], dtype=float)
+    mean, std = float(posterior.mean(point)[0]), float(posterior.std(point)[0])
     sign = 1.0 if space.maximize else -1.0
     values = sign * posterior.y
     mark = values.max() - 0.25 * (values.max() - np.median(values))
-    reason = EXPLOITS if sign * mean >= mark else EXPLORES
-    return Experiment(_rounded(space, _values(parameters, suggestion.point)), mean, std, suggestion.expected_improvement, reason)
+    return Experiment(params, mean, std, suggestion.expected_improvement, EXPLOITS if sign * mean >= mark else EXPLORES)
+
+
+def digits(value: float, error: float) -> str:
+    """A number with the digits that its error leaves meaningful, two of the error."""
+    if error <= 0 or abs(value) >= 1e15:
+        return f"{value:.6g}"
+    places = 1 - math.floor(math.log10(error))
+    return f"{value:.{max(places, 0)}f}" if places <= 12 else f"{value:.6g}"
 
 
 # --- what people read --------------------------------------------------------------------------------------------
@@ -157,7 +184,7 @@ def as_rows(found: Answer) -> list[dict[str, str]]:
     return [
         {
             **{name: as_text(value) for name, value in e.params.items()},
-            "predicted": "" if e.predicted is None else f"{e.predicted:.4g}",
+            "predicted": "" if e.predicted is None else digits(e.predicted, e.uncertainty or 0.0),
             "uncertainty": "" if e.uncertainty is None else f"{e.uncertainty:.2g}",
             "reason": e.reason,
         }
@@ -173,20 +200,25 @@ def as_lines(found: Answer) -> list[str]:
     if found.best is None:
         lines = [f"{said}; no result yet"]
     else:
-        lines = [f"{said}; best {space.objective} {found.best.result:.6g}{_unit(space.unit)} in row {found.best.number}"]
+        lines = [f"{said}; best {space.objective} {as_text(found.best.result)}{_unit(space.unit)} in row {found.best.number}"]
     if not found.experiments:
         return [*lines, "every point of the space was tried or is pending: there is nothing left to suggest"]
     heads = [name + (f" [{space.units[name]}]" if space.units[name] else "") for name in space.distributions]
     heads += [f"predicted {space.objective}" + (f" [{space.unit}]" if space.unit else ""), ""]
     body = []
     for e in found.experiments:
-        prediction = "–" if e.predicted is None else f"{e.predicted:.4g} ± {e.uncertainty:.2g}"
-        body.append([*[shown(v) for v in e.params.values()], prediction, e.reason])
+        body.append([*[as_text(v) for v in e.params.values()], _prediction(e), e.reason])
     widths = [max(len(row[i]) for row in [heads, *body]) for i in range(len(heads))]
     lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [heads, *body]]
     if any(e.reason == START for e in found.experiments):
         lines.append("(the start design fills the space; predictions come when there are results enough)")
     return lines
+
+
+def _prediction(experiment: Experiment) -> str:
+    if experiment.predicted is None or experiment.uncertainty is None:
+        return "–"
+    return f"{digits(experiment.predicted, experiment.uncertainty)} ± {experiment.uncertainty:.2g}"
 
 
 def _unit(unit: str) -> str:
@@ -241,6 +273,12 @@ def slices(found: Answer, experiment: Experiment, n_points: int = 41) -> list[Sl
     return made
 
 
+def _value_text(space: LabSpace, parameter: Parameter, coordinate: float) -> str:
+    """The value at a coordinate, with the digits an experiment can set."""
+    value = parameter.value(float(coordinate))
+    return as_text(settable(value, space.distributions[parameter.name]) if _is_continuous(space, parameter.name) else value)
+
+
 def in_words(found: Answer, part: Slice) -> str:
     """What the model expects along one parameter."""
     space, parameter = found.space, part.parameter
@@ -249,12 +287,15 @@ def in_words(found: Answer, part: Slice) -> str:
     best, worst = int((sign * part.mean).argmax()), int((sign * part.mean).argmin())
 
     def at(j: int) -> str:
-        return f"{shown(parameter.value(float(part.coordinates[j])))}{unit}"
+        return f"{_value_text(space, parameter, part.coordinates[j])}{unit}"
+
+    def mean_at(j: int) -> str:
+        return digits(float(part.mean[j]), float(part.std[j]))
 
     span = abs(part.mean[best] - part.mean[worst])
     if span < part.std[part.place]:
         return f"hardly matters here: predictions differ by {span:.2g}, less than their uncertainty"
-    said = f"best expected at {at(best)} ({part.mean[best]:.4g} ± {part.std[best]:.2g}), worst at {at(worst)} ({part.mean[worst]:.4g})"
+    said = f"best expected at {at(best)} ({mean_at(best)} ± {part.std[best]:.2g}), worst at {at(worst)} ({mean_at(worst)})"
     doubt = int(part.std.argmax())
     if part.std[doubt] > 2 * part.std.min():
         said += f"; least known at {at(doubt)} (± {part.std[doubt]:.2g})"
@@ -284,9 +325,9 @@ def explain(found: Answer) -> list[str]:
     for i, experiment in enumerate(found.experiments, start=1):
         gain = experiment.expected_improvement
         promise = "" if gain is None else f"; it should gain {gain:.2g} on the best so far, on average"
-        lines += ["", f"suggestion {i} {experiment.reason}: {experiment.predicted:.4g} ± {experiment.uncertainty:.2g} predicted{promise}"]
+        lines += ["", f"suggestion {i} {experiment.reason}: {_prediction(experiment)} predicted{promise}"]
         for part in slices(found, experiment):
-            low, high = (shown(part.parameter.value(float(part.coordinates[j]))) for j in (0, -1))
+            low, high = (_value_text(found.space, part.parameter, part.coordinates[j]) for j in (0, -1))
             lines.append(f"  {part.parameter.name}: {low} {in_picture(part)} {high}")
             lines.append(f"    {in_words(found, part)}")
     return lines
@@ -315,7 +356,7 @@ def _draw_slice(panel: Any, space: LabSpace, part: Slice) -> None:
     if isinstance(part.parameter.distribution, CategoricalDistribution):
         x: Floats = np.arange(len(part.coordinates), dtype=float)
         panel.errorbar(x, part.mean, yerr=part.mean - low, fmt="o", color="#2c7fb8", capsize=3)
-        panel.set_xticks(x, [shown(part.parameter.value(float(c))) for c in part.coordinates], fontsize=8)
+        panel.set_xticks(x, [_value_text(space, part.parameter, c) for c in part.coordinates], fontsize=8)
         here = float(part.place)
     else:
         x = part.coordinates

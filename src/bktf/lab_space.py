@@ -4,6 +4,7 @@ import difflib
 import math
 import tomllib
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ def read_lab_space(path: Path) -> LabSpace:
     text = read_text(path)
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise LabError(f"{path.name}: not valid TOML: {error}") from None
     try:
         return _read_document(document)
@@ -178,7 +179,8 @@ def _read_document(document: dict[str, Any]) -> LabSpace:
     for column in columns:
         if columns.count(column) > 1:
             raise LabError(f"the name {column!r} is used twice; objective, parameters and other columns need different names")
-        if column in SPECIAL_COLUMNS or not column.strip() or column != column.strip() or column.startswith("#"):
+        is_plain = column.strip() and column == column.strip() and not column.startswith("#") and column.isprintable()
+        if column in SPECIAL_COLUMNS or not is_plain:
             raise LabError(f"{column!r} cannot be the name of a column: it is empty, begins with # or a space, or has a meaning of its own")
     constraints = tuple(_read_constraint(c, i, distributions) for i, c in enumerate(_list(document, "constraints")))
     unit = _text(objective, "unit", "[objective]") if "unit" in objective else ""
@@ -202,8 +204,10 @@ def _read_parameter(entry: dict[str, Any], where: str) -> tuple[BaseDistribution
                 or (isinstance(value, float) and not math.isfinite(value))
             ):
                 raise LabError(f"{where} values must be texts or numbers; got {value!r}")
-            if isinstance(value, str) and value != value.strip():
-                raise LabError(f"{where} values must not begin or end with a space; got {value!r}")
+            if isinstance(value, str) and (value != value.strip() or value.startswith("#") or not value.isprintable()):
+                raise LabError(f"{where} values must not begin with # or a space, end with a space, or hold line breaks; got {value!r}")
+            if isinstance(value, int | float) and not abs(value) <= 1e300:
+                raise LabError(f"{where} values must be finite numbers below 1e300; got a larger one")
         texts = [as_text(value) for value in values]
         if len(set(texts)) < len(texts):
             raise LabError(f"{where} values must differ; got {values!r}")
@@ -225,8 +229,16 @@ def _read_parameter(entry: dict[str, Any], where: str) -> tuple[BaseDistribution
         raise LabError(f"{where} low must be positive where log = true; got {low:g}")
     if step is not None and (step <= 0 or log):
         raise LabError(f"{where} step must be positive, and cannot go with log = true; got {step:g}")
+    if step is not None and step < 1e-9 * (high - low):
+        raise LabError(f"{where} step must be at least a billionth of the range; got {step:g}")
     if kind == "float":
-        return FloatDistribution(low, _last_step(low, high, step), log=log, step=step), False
+        distribution = FloatDistribution(low, _last_step(low, high, step), log=log, step=step)
+        if not distribution.single() and not can_be_modelled(distribution):
+            raise LabError(
+                f"{where} the range from {low:.12g} to {high:.12g} is too narrow: it must be more than a millionth of its larger end. "
+                "Use the difference from a fixed value as the parameter"
+            )
+        return distribution, False
     for name, value in (("low", low), ("high", high), ("step", step if step is not None else 1.0)):
         if value != int(value):
             raise LabError(f"{where} {name} must be a whole number for type int; got {value:g}")
@@ -234,8 +246,11 @@ def _read_parameter(entry: dict[str, Any], where: str) -> tuple[BaseDistribution
 
 
 def _last_step(low: float, high: float, step: float | None) -> float:
-    """The last of low, low + step, … that does not exceed high."""
-    return high if step is None else low + step * math.floor((high - low) / step + 1e-9)
+    """The last of low, low + step, … that does not exceed high, in decimal arithmetic, as people count."""
+    if step is None:
+        return high
+    first, last, width = Decimal(str(low)), Decimal(str(high)), Decimal(str(step))
+    return float(first + (last - first) // width * width)
 
 
 def _read_constraint(entry: Any, number: int, distributions: dict[str, BaseDistribution]) -> Constraint:
@@ -255,7 +270,20 @@ def _read_constraint(entry: Any, number: int, distributions: dict[str, BaseDistr
         raise LabError(f"{where} needs factors and at_most or at_least")
     low = _number(entry, "at_least", where) if "at_least" in entry else -math.inf
     high = _number(entry, "at_most", where) if "at_most" in entry else math.inf
-    return Constraint({name: float(factor) for name, factor in factors.items()}, low, high)
+    constraint = Constraint({name: float(factor) for name, factor in factors.items()}, low, high)
+    ends = [sorted(factor * end for end in _ends(distributions[name])) for name, factor in constraint.factors.items()]
+    least, most = sum(pair[0] for pair in ends), sum(pair[-1] for pair in ends)
+    if low > high or most < low or least > high:
+        raise LabError(f"{where} cannot hold: the sum lies between {least:g} and {most:g} whatever the parameters are")
+    return constraint
+
+
+def _ends(distribution: BaseDistribution) -> tuple[float, float]:
+    """The smallest and the largest value of a parameter that is a number."""
+    if isinstance(distribution, CategoricalDistribution):
+        values = [float(v) for v in distribution.choices]  # type: ignore[arg-type]
+        return min(values), max(values)
+    return float(distribution.low), float(distribution.high)  # type: ignore[attr-defined]
 
 
 def as_text(value: Any) -> str:

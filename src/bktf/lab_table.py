@@ -20,6 +20,7 @@ from bktf.lab_space import SPECIAL_COLUMNS, LabError, LabSpace, as_text, read_te
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?", re.ASCII)
+THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", re.ASCII)
 FAILED = ("failed", "fail", "nan")
 STATUSES = ("", "done", "pending", *FAILED)
 
@@ -61,6 +62,8 @@ def read_table(path: Path, space: LabSpace) -> Table:
             continue
         where = f"{path.name}: row {number}"
         cells = _cells(line, where)
+        if cells[0].startswith("#"):  # a spreadsheet puts a comment with a comma in quotes
+            continue
         if not header:
             header = _check_header(cells, where, space)
         elif any(cells):
@@ -76,15 +79,19 @@ def _cells(line: str, where: str) -> list[str]:
         raise LabError(f"{where}: not a line of a CSV file ({error}); is a quote missing? A cell must stand on one line") from None
     except ValueError:
         raise LabError(f"{where}: must be one line of cells") from None
-    return [cell.strip() for cell in cells]
+    return [cell.strip() for cell in cells] or [""]
 
 
 def _check_header(header: list[str], where: str, space: LabSpace) -> tuple[str, ...]:
+    named = header
+    while named and not named[-1]:  # columns that a spreadsheet added at the end, without a name
+        named = named[:-1]
     known = {space.objective, *space.distributions, *space.other_columns, *SPECIAL_COLUMNS}
-    if len(header) == 1 and ";" in header[0]:
-        raise LabError(f"{where}: the cells must be separated by commas; this file uses semicolons. Save it as “CSV (comma separated)”")
-    for column in header:
-        if header.count(column) > 1:
+    for separator, name in ((";", "semicolons"), ("\t", "tabs")):
+        if len(header) == 1 and separator in header[0]:
+            raise LabError(f"{where}: the cells must be separated by commas; this file uses {name}. Save it as “CSV (comma separated)”")
+    for column in named:
+        if named.count(column) > 1:
             raise LabError(f"{where}: the column {column!r} stands twice in the header")
         if column not in known:
             close = difflib.get_close_matches(column, list(known), 1)
@@ -121,6 +128,10 @@ def _read_row(cells: list[str], number: int, header: tuple[str, ...], space: Lab
 
 
 def _read_number(text: str, where: str) -> float:
+    if THOUSANDS.fullmatch(text):
+        raise LabError(
+            f"{where}: must be a number without commas; got {text!r}. Write {text.replace(',', '')} if the comma groups thousands"
+        )
     if DECIMAL_COMMA.fullmatch(text):
         raise LabError(f"{where}: the decimal point must be a point; got {text!r}. Write {text.replace(',', '.')}")
     if not NUMBER.fullmatch(text):
@@ -150,7 +161,7 @@ def _read_value(text: str, distribution: BaseDistribution, where: str) -> Any:
         nearest = low + step * round((value - low) / step)
         if abs(nearest - value) > 1e-8 * step:
             raise LabError(f"{where}: must be {as_text(low)} plus a multiple of {as_text(step)}; got {text}, the nearest is {nearest:.10g}")
-        value = nearest
+        value = min(nearest, high)
     return int(value) if isinstance(distribution, IntDistribution) else float(value)
 
 
@@ -168,6 +179,8 @@ def append_rows(table: Table, rows: list[dict[str, str]]) -> None:
         writer.writerow([row.get(column, "") for column in table.header])
     if text and not text.endswith(("\n", "\r")):
         text += ending
+    if not path.is_file() or not os.access(path, os.W_OK):
+        raise LabError(f"{path}: must be a file that may be written; nothing was appended")
     before = path.read_bytes()
     if before.decode("utf-8-sig") != table.text:
         raise LabError(f"{path.name}: was changed by someone else in the meantime; nothing was written, run it again")
@@ -189,9 +202,9 @@ def append_rows(table: Table, rows: list[dict[str, str]]) -> None:
         raise
 
 
-def shown(value: Any) -> str:
-    """A suggested value as it goes into a table: numbers with as many digits as an experiment can set."""
-    if isinstance(value, float):
-        rounded = float(f"{value:.6g}")
-        return as_text(rounded) if math.isfinite(rounded) else repr(value)
-    return as_text(value)
+def settable(value: float, distribution: BaseDistribution) -> float:
+    """A number with as many digits as an experiment can set: a millionth of the range, or six digits on a logarithmic scale."""
+    if distribution.log:  # type: ignore[attr-defined]
+        return float(f"{value:.6g}")
+    width = distribution.high - distribution.low  # type: ignore[attr-defined]
+    return round(value, 5 - math.floor(math.log10(width))) if width > 0 else value

@@ -28,7 +28,7 @@ from bktf.history import FINISHED, History, KnownSpace, known_space, pieces_of, 
 from bktf.model import Priors
 from bktf.posterior import Posterior
 from bktf.space import Parameter, can_be_modelled, n_points, parameters_of
-from bktf.strategy import Feasible, Suggestion, make_strategy, seed_for
+from bktf.strategy import Feasible, NothingFeasible, Suggestion, make_strategy, seed_for
 from bktf.suggestion import fit_history, next_point
 
 Floats = NDArray[np.float64]
@@ -242,8 +242,8 @@ class BKTFSampler(BaseSampler):
                 now = read_history(study.get_trials(deepcopy=False), parameters, maximize, trial.number, datetime.now())
                 try:
                     suggestion = choose(now, taken, feasible)
-                except ValueError:
-                    if feasible is None or not fixed:
+                except NothingFeasible:
+                    if not fixed:
                         raise
                     self._say_once(
                         "held", str(trial.number), f"trial {trial.number} was enqueued with values that `feasible` does not allow"

@@ -83,6 +83,10 @@ class Suggestion(NamedTuple):
     is_repeat: bool  # whether everything was tried already
 
 
+class NothingFeasible(ValueError):
+    """No point that may be tried was found."""
+
+
 def seed_for(*numbers: int) -> int:
     """A seed that belongs to these whole numbers alone."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])

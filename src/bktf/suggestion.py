@@ -17,7 +17,7 @@ from bktf.fitting import fit
 from bktf.history import History
 from bktf.posterior import Posterior
 from bktf.space import Parameter
-from bktf.strategy import Strategy, Suggestion, seed_for
+from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
 
 Floats = NDArray[np.float64]
 
@@ -162,7 +162,7 @@ def next_point(
     if is_repeat:
         choice = ask(None, np.empty((0, len(signed.grid))))
     if choice.point is None:
-        raise ValueError("no point that `feasible` allows was found; it must be true on a part of the space that can be found")
+        raise NothingFeasible("no point that `feasible` allows was found; it must be true on a part of the space that can be found")
     return Suggestion(choice.point, _plain_improvement(choice, model, strategy), is_repeat)
 
 

@@ -91,6 +91,9 @@ def test_spaces_take_every_form() -> None:
     assert list(originals["h"].values()) == [True, False]
     assert d["k"].choices == ("sqrt", "log2")
     assert d["i"] == optuna.distributions.IntDistribution(1, 5)
+    more, labels = read_sklearn_space({"a": (True, False), "b": stats.rv_discrete(values=([1, 10, 100], [0.2, 0.3, 0.5]))})
+    assert list(labels["a"].values()) == [True, False]
+    assert more.distributions["b"].choices == (1, 10, 100)  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="needs bounds; this one reaches from -inf to inf"):
         read_sklearn_space({"a": stats.norm()})
     with pytest.raises(ValueError, match="must be one dictionary; got list"):
@@ -106,6 +109,10 @@ def test_an_exhausted_space_ends_early_and_fits_that_fail_are_avoided() -> None:
     bad = [p["C"] <= 0 for p in failing.cv_results_["params"][5:]]
     assert sum(bad) <= 3
     assert failing.best_params_["C"] > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scored = BKTFSearchCV(SVC(), {"C": (-1.0, 3.0)}, n_iter=8, random_state=0, error_score=0.0).fit(X, y)
+    assert len(scored.study_.get_trials(states=(optuna.trial.TrialState.COMPLETE,))) == 8
 
 
 def failed_checks(search: Any) -> set[str]:

@@ -7,6 +7,7 @@ from botorch.models.model import Model
 from botorch.posteriors.fully_bayesian import GaussianMixturePosterior
 from gpytorch.distributions import MultivariateNormal
 
+from bktf.model import whole_number
 from bktf.posterior import Posterior
 
 LEAST_VARIANCE = 1e-6  # share of the variance of y that every draw keeps, so that covariances can be factorised
@@ -17,7 +18,7 @@ class BKTFModel(Model):  # type: ignore[misc]
 
     Works with Monte-Carlo acquisition functions, as qLogNoisyExpectedImprovement, and `optimize_acqf_discrete`. BoTorch maximises: fit to
     values where larger is better. There are no gradients, so gradient-based `optimize_acqf` does not apply, and no conditioning on new
-    data: refit.
+    data: refit. Between axis points, values are independent given a draw.
 
     Args:
         posterior: a `bktf.Posterior`.
@@ -29,7 +30,7 @@ class BKTFModel(Model):  # type: ignore[misc]
 
     def __init__(self, posterior: Posterior, n_draws: int | None = None) -> None:
         super().__init__()
-        count = posterior.n_draws if n_draws is None else n_draws
+        count = posterior.n_draws if n_draws is None else whole_number("n_draws", n_draws, 0)
         if not 1 <= count <= posterior.n_draws:
             raise ValueError(f"n_draws must lie in [1, {posterior.n_draws}], the draws of the posterior; got {n_draws!r}")
         self._posterior = posterior
@@ -46,6 +47,12 @@ class BKTFModel(Model):  # type: ignore[misc]
         """The draws are a batch."""
         return torch.Size([len(self._chosen)])
 
+    def subset_output(self, idcs: list[int]) -> "BKTFModel":
+        """The model of some of its outputs, of which it has one."""
+        if list(idcs) != [0]:
+            raise ValueError(f"this model has one output, number 0; got {idcs!r}")
+        return self
+
     @property
     def train_inputs(self) -> tuple[torch.Tensor]:
         """The points that were observed, (n, D)."""
@@ -57,7 +64,11 @@ class BKTFModel(Model):  # type: ignore[misc]
         return torch.as_tensor(self._posterior.y)
 
     def posterior(
-        self, X: torch.Tensor, output_indices: list[int] | None = None, observation_noise: bool = False, posterior_transform: Any = None
+        self,
+        X: torch.Tensor,
+        output_indices: list[int] | None = None,
+        observation_noise: bool | torch.Tensor = False,
+        posterior_transform: Any = None,
     ) -> Any:
         """The distribution of f at points X, (… × q × D), as a mixture over draws (… × K × q × 1)."""
         if output_indices not in (None, [0]):
@@ -67,7 +78,9 @@ class BKTFModel(Model):  # type: ignore[misc]
         shape = (len(self._chosen), *X.shape[:-1])
         means = torch.as_tensor(mean[self._chosen]).reshape(shape).movedim(0, -2).to(X)
         variances = torch.as_tensor(variance[self._chosen]).reshape(shape).movedim(0, -2).to(X) + self._least
-        if observation_noise:
+        if isinstance(observation_noise, torch.Tensor):  # BoTorch's way to give the noise's variances
+            variances = variances + observation_noise.squeeze(-1).unsqueeze(-2).to(X)
+        elif observation_noise:
             noise = torch.as_tensor(self._posterior.noise_std[self._chosen] ** 2).to(X)
             variances = variances + noise[:, None]
         mixture = GaussianMixturePosterior(distribution=MultivariateNormal(means, torch.diag_embed(variances)))

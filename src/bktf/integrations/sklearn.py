@@ -36,7 +36,7 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
         verbose: as in scikit-learn.
         pre_dispatch: as in scikit-learn.
         random_state: makes the search reproducible.
-        error_score: the score of a fit that fails; with NaN its neighbourhood is avoided.
+        error_score: the score of a fit that fails; with NaN its neighbourhood is avoided, with a number it counts as that.
         return_train_score: whether `cv_results_` has training scores.
         sampler_settings: further settings of `bktf.BKTFSampler`, as {"acquisition": "ucb"}.
 
@@ -75,6 +75,8 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
         """Ask, evaluate, tell."""
         whole_number("n_iter", self.n_iter, 1)
         whole_number("n_candidates", self.n_candidates, 1)
+        if isinstance(self.scoring, list | tuple | set | dict) and not isinstance(self.refit, str):
+            self._score_name({})
         space, originals = read_sklearn_space(self.param_distributions)
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         settings = dict(self.sampler_settings or {})
@@ -109,7 +111,7 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
         except ValueError as error:
             if self.error_score == "raise" or "fits failed" not in str(error):
                 raise
-            return [np.nan] * len(candidates), error
+            return [float(self.error_score)] * len(candidates), error
         return list(results[self._score_name(results)][-len(candidates) :]), None
 
     def _score_name(self, results: Mapping[str, Any]) -> str:
@@ -135,13 +137,15 @@ def read_sklearn_space(param_distributions: Mapping[str, Any]) -> tuple[Space, d
     entries: dict[str, Any] = {}
     originals: dict[str, dict[str, Any]] = {}
     for name, entry in param_distributions.items():
-        if hasattr(entry, "rvs"):
+        if hasattr(entry, "xk"):  # scipy.stats.rv_discrete over given values
+            entries[name] = sorted(np.asarray(entry.xk).tolist())
+        elif hasattr(entry, "rvs"):
             entries[name] = _from_scipy(name, entry)
         elif _is_list(entry) and not _is_increasing(entry):
             values = list(entry)
             if not values:
                 raise ValueError(f"{name!r}: a list of choices must not be empty")
-            if all(isinstance(v, numbers.Real) and not isinstance(v, bool | np.bool_) for v in values) and len(set(values)) == len(values):
+            if all(_is_number(v) for v in values) and len(set(values)) == len(values):
                 entries[name] = sorted(v.item() if isinstance(v, np.generic) else v for v in values)
             else:
                 originals[name] = {_label(v, i): v for i, v in enumerate(values)}
@@ -154,13 +158,16 @@ def read_sklearn_space(param_distributions: Mapping[str, Any]) -> tuple[Space, d
 def _is_list(entry: object) -> bool:
     if isinstance(entry, list | np.ndarray):
         return True
-    pair_of_numbers = isinstance(entry, tuple) and len(entry) == 2 and all(isinstance(v, numbers.Real) for v in entry)
+    pair_of_numbers = isinstance(entry, tuple) and len(entry) == 2 and all(_is_number(v) for v in entry)
     return isinstance(entry, tuple) and not isinstance(entry, Choices) and not pair_of_numbers
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
 def _is_increasing(entry: Sequence[Any]) -> bool:
-    numeric = all(isinstance(v, numbers.Real) and not isinstance(v, bool | np.bool_) for v in entry)
-    return len(entry) > 0 and numeric and all(a < b for a, b in itertools.pairwise(entry))
+    return len(entry) > 0 and all(_is_number(v) for v in entry) and all(a < b for a, b in itertools.pairwise(entry))
 
 
 def _label(value: Any, place: int) -> str:
