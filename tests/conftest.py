@@ -2,7 +2,10 @@
 
 import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -18,3 +21,14 @@ def source_hash(package: Path) -> str:
 os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".numba_cache" / source_hash(ROOT / "src" / "bktf"))
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+@pytest.fixture
+def quiet_optuna() -> Iterator[None]:
+    """No line per trial."""
+    import optuna
+
+    level = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    yield
+    optuna.logging.set_verbosity(level)

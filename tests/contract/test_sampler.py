@@ -6,7 +6,7 @@ import math
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,7 @@ from bktf.history import PUBLISHED, read_published
 GRID: dict[str, BaseDistribution] = {"x": IntDistribution(0, 9), "y": IntDistribution(0, 9)}
 
 
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    level = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    yield
-    optuna.logging.set_verbosity(level)
+pytestmark = pytest.mark.usefixtures("quiet_optuna")
 
 
 def bowl(trial: Trial) -> float:

@@ -5,7 +5,6 @@ import math
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,7 @@ from optuna.trial import Trial, TrialState
 import bktf
 from bktf.suggestion import compress
 
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    level = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    yield
-    optuna.logging.set_verbosity(level)
+pytestmark = pytest.mark.usefixtures("quiet_optuna")
 
 
 def study_of(**settings: Any) -> optuna.Study:
