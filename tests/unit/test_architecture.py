@@ -10,7 +10,7 @@ ROOMS = [
     "cp", "alignment", "diagnostics", "storage", "model", "axes", "observations", "chains",
     "hull", "forms", "search", "scores", "refinement", "restrictions", "best_cells", "acquisition",
     "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup",
-    "space", "history", "strategy", "design", "suggestion", "sampler", "optimize", "demo",
+    "space", "history", "strategy", "design", "suggestion", "sampler", "integrations.sklearn", "integrations.botorch", "optimize", "demo",
     "lab_space", "lab_table", "lab", "cli", "",
 ]  # fmt: skip
 PACKAGE = ROOT / "src" / "bktf"
