@@ -36,7 +36,7 @@ def shortfall(sizes: tuple[int, ...], n: int, function: str, seed: int, name: st
     target = best_cells.make_target(draws, name, 2.0, False)
     whole = best_cells.best_by_enumeration(target, excluded)
     forms = make_forms(draws.factors, draws.weights, draws.active)
-    starts = np.concatenate((best_cells.draw_maxima(forms), draws.incumbents))
+    starts = best_cells.starting_cells(target, forms, draws.incumbents)
     climbed = best_cells.best_by_ascent(target, excluded, starts, rng)
     median = float(np.median(target.score(rng.integers(0, sizes, (4000, len(sizes))))))
     if climbed is None or whole.score <= median:

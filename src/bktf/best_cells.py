@@ -21,7 +21,7 @@ BLOCK = 2_000_000  # numbers in the largest temporary array of an enumeration
 MAX_PASSES = 30  # over all axes, of one ascent
 N_RANDOM = 64  # random cells among the starts
 NEGLIGIBLE = 1e-9  # expected improvement in standard deviations of y, weighted by the chance of success, that counts as none
-N_STARTING_DRAWS = 64  # draws whose maxima are among the starts
+N_STARTING_DRAWS = 64  # draws whose maxima are among the starts of EI; UCB takes all
 N_CLIMBERS = 32  # starts that climb, the best by score
 
 
@@ -193,7 +193,7 @@ def choose_restricted(
         return tuple(cell.tolist()) not in excluded and (restriction.allowed is None or restriction.allowed(cell))
 
     sizes = np.diff(forms.starts)
-    starts = np.concatenate((draw_maxima(forms), draws.incumbents))
+    starts = np.concatenate((draw_maxima(forms, N_STARTING_DRAWS), draws.incumbents))
     best = best_allowed(Weighted(score, allowed, sizes), starts, rng)
     method = "restricted "
     if best is not None and acquisition == "ei" and not integrate_weights and best.score <= NEGLIGIBLE:
@@ -244,7 +244,7 @@ def best_cell(
     """The best cell that is not excluded (there is one) and the name of the method that the size of the grid allows."""
     if n_cells * len(draws.weights) <= ENUMERATE_BELOW:
         return best_by_enumeration(target, excluded), "enumeration"
-    starts = np.concatenate((draw_maxima(forms), draws.incumbents))
+    starts = starting_cells(target, forms, draws.incumbents)
     best = best_by_ascent(target, excluded, starts, rng)
     if best is None:  # every start was walled in by excluded cells
         cell = _any_free(forms, excluded).cell
@@ -252,11 +252,17 @@ def best_cell(
     return best, "coordinate ascent"
 
 
-def draw_maxima(forms: Forms) -> Ints:
-    """The cells of the maxima of some draws, evenly spaced (for forms with more than two coordinates, of their largest part)."""
+def draw_maxima(forms: Forms, most: int) -> Ints:
+    """The cells of the maxima of at most so many draws, evenly spaced (for forms with more than two coordinates, of their largest part)."""
     n_draws = len(forms.coordinates)
-    some = np.unique(np.linspace(0, n_draws - 1, min(n_draws, N_STARTING_DRAWS)).astype(np.int64))
+    some = np.unique(np.linspace(0, n_draws - 1, min(n_draws, most)).astype(np.int64))
     return bound_boxes(forms, some, np.ones(forms.starts[-1], dtype=bool))[1]
+
+
+def starting_cells(target: Target, forms: Forms, incumbents: Ints) -> Ints:
+    """Where an ascent may start: maxima of draws and incumbents. For EI some draws are enough; UCB once missed its maximum with them."""
+    most = len(forms.coordinates) if target.kind == scores.UCB else N_STARTING_DRAWS
+    return np.concatenate((draw_maxima(forms, most), incumbents))
 
 
 def _any_free(forms: Forms, excluded: set[tuple[int, ...]]) -> Found:
