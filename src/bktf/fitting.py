@@ -280,7 +280,7 @@ def _resume(
         new = axis.scale(wanted[place < 0])
         now[:, :, place < 0] = states_between(axis, lengthscales, axis.scale(old.points), states, new, stop, rng)
         state.factors[:, problem.starts[d] : problem.starts[d + 1], :size] = now[0]
-    gibbs.update_covariances(problem, state, np.ones(len(problem.active), dtype=bool), rng)
+    gibbs.update_covariances(problem, state, False, rng)
 
 
 def _run_all(

@@ -15,7 +15,6 @@ import numpy as np
 
 from bktf._jit import kernel, part
 from bktf.dense import factor_cholesky, solve_lower, solve_upper
-from bktf.levels import draw_covariance
 from bktf.processes import update_factors
 from bktf.records import Problem
 from bktf.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
@@ -77,14 +76,19 @@ def store_factor(drawn, start, factor):
 
 
 @kernel
-def update_covariances(problem, state, heard, rng):
-    """Draw the covariance of each axis that learns one, given the factors of those of its components that are heard; writes state."""
+def update_covariances(problem, state, from_prior, rng):
+    """Draw the covariance of each axis that learns one, given the factors of its active components or from the prior; writes state."""
+    n_components = problem.active.shape[0]
     for d in range(problem.full.size):
         if problem.full[d]:
             start = problem.starts[d]
             m = problem.starts[d + 1] - start
+            heard = np.zeros(n_components, np.int64)
+            for c in range(n_components):
+                if problem.active[c, d] and not from_prior:
+                    heard[c] = 1
             drawn = np.empty((m, m))
-            draw_covariance(state.factors, problem.active[:, d] & heard, start, drawn, rng)
+            problem.operations.covariance(state.factors, heard, start, drawn, rng)
             covariance = state.covariances[problem.covariance_index[d]]
             for i in range(m):
                 for j in range(m):
@@ -98,7 +102,7 @@ def draw_prior(problem, state, rng):
     A length-scale is NaN where a component is not active, and 0 on an axis that has none to learn.
     """
     n_components, n_dims = problem.active.shape
-    update_covariances(problem, state, np.zeros(n_components, np.bool_), rng)
+    update_covariances(problem, state, True, rng)
     for d in range(n_dims):
         start = problem.starts[d]
         m = problem.starts[d + 1] - start
@@ -270,7 +274,7 @@ def take_step(problem, state, work, position, rng):
     if first >= n_components:
         update_noise(problem, state, rng)
         update_weights(problem, state, rng)
-        update_covariances(problem, state, np.ones(n_components, np.bool_), rng)
+        update_covariances(problem, state, False, rng)
         return
     d = position % n_dims
     if d == 0:

@@ -140,10 +140,10 @@ def draw_inverse_wishart(dof, scale, out, rng):
 
 
 @kernel
-def draw_covariance(factors, active, start, out, rng):
-    """Write a draw of an axis's covariance given the factors (R, M, S) of its active components, from place start on, into out (m, m).
+def draw_covariance(factors, heard, start, out, rng):
+    """Write a draw of an axis's covariance given the factors (R, M, S), from place start on, of the components that are heard into out.
 
-    With no active component this is a draw from the prior.
+    With no component heard this is a draw from the prior.
     """
     m = out.shape[0]
     scale = np.zeros((m, m))
@@ -151,7 +151,7 @@ def draw_covariance(factors, active, start, out, rng):
     for i in range(m):
         scale[i, i] = EXTRA - 1.0
     for c in range(factors.shape[0]):
-        if active[c]:
+        if heard[c]:
             dof += 1
             for i in range(m):
                 for j in range(i + 1):

@@ -87,6 +87,19 @@ def _update_nothing(
     return lengthscale
 
 
+_COVARIANCE = (CUBE, INTS, INT, MATRIX, RNG)  # factors, whether each component is heard, start, out
+
+
+@operation(VOID, *_COVARIANCE)
+def _draw_covariance(factors, heard, start, out, rng):
+    levels.draw_covariance(factors, heard, start, out, rng)
+
+
+@operation(VOID, *_COVARIANCE)
+def _draw_no_covariance(factors, heard, start, out, rng):
+    pass
+
+
 class Operations(NamedTuple):
     """What the Gibbs sampler calls without knowing the kernel: draw the length-scale, then the factors of one axis.
 
@@ -98,6 +111,7 @@ class Operations(NamedTuple):
     markov: Any  # any Matérn, any number of factors
     dense: Any  # any covariance, any number of factors
     levels: Any  # equal correlation, one factor at a time
+    covariance: Any  # the covariance of an axis given its factors: the arguments of _COVARIANCE, writing into out
 
 
 def operations(kinds: NDArray[np.int64], shared: bool) -> Operations:
@@ -110,6 +124,7 @@ def operations(kinds: NDArray[np.int64], shared: bool) -> Operations:
         _update_markov() if np.any(matern & ~default) or (shared and np.any(default)) else _update_nothing(),
         _update_dense() if np.any(~matern & ~equal) or (shared and np.any(equal)) else _update_nothing(),
         _update_levels() if np.any(equal) else _update_nothing(),
+        _draw_covariance() if np.any(kinds == dense.FULL_COVARIANCE) else _draw_no_covariance(),
     )
 
 

@@ -125,7 +125,7 @@ def apply(update, problem, state, work, rng):
     elif update == 2:
         gibbs.update_weights(problem, state, rng)
     elif update == 4:
-        gibbs.update_covariances(problem, state, np.ones(n_components, np.bool_), rng)
+        gibbs.update_covariances(problem, state, False, rng)
     else:
         for _ in range(2):
             for position in range(n_dims * (1 if problem.shared else n_components) + 1):

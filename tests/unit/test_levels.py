@@ -78,7 +78,7 @@ def test_the_inverse_wishart_draw_agrees_with_scipy() -> None:
     factors = rng.normal(size=(2, 3, 1))
     draws = np.empty((6000, 3, 3))
     for draw in draws:
-        levels.draw_covariance(factors, np.array([True, True]), 0, draw, rng)
+        levels.draw_covariance(factors, np.array([1, 1]), 0, draw, rng)
     scale = (levels.EXTRA - 1.0) * np.eye(3) + sum(np.outer(f, f) for f in factors[:, :, 0])
     theirs = np.asarray(stats.invwishart(df=3 + levels.EXTRA + 2, scale=scale).rvs(6000, random_state=6))
     for ours, other in zip(statistics_of(draws, root), statistics_of(theirs, root), strict=True):
