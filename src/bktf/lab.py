@@ -14,7 +14,7 @@ from bktf.history import History
 from bktf.lab_space import EXAMPLE, LabError, LabSpace, as_text, read_lab_space
 from bktf.lab_table import Row, Table, new_header, read_table, settable
 from bktf.posterior import Posterior
-from bktf.space import Parameter
+from bktf.space import Parameter, values_at
 from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
 from bktf.suggestion import fit_history, next_points
 
@@ -69,12 +69,12 @@ def _answer(space: LabSpace, table_file: Path, q: int, seed: int) -> Answer:
     best = (max if space.maximize else min)(done, key=lambda row: row.result or 0.0) if done else None
 
     def feasible(point: Floats) -> bool:
-        return space.holds({**space.constants, **_values(parameters, point)})
+        return space.holds({**space.constants, **values_at(parameters, point)})
 
     restriction = feasible if space.constraints else None
     if not len(history.y) or len(history.y) + len(history.failed) < strategy.n_startup(len(parameters)):
         chosen = _start(parameters, strategy, history, q, seed, len(table.rows), restriction)
-        experiments = tuple(Experiment(_rounded(space, _values(parameters, s.point)), None, None, None, START) for s in chosen)
+        experiments = tuple(Experiment(_rounded(space, values_at(parameters, s.point)), None, None, None, START) for s in chosen)
         return Answer(space, table, experiments, best, None)
     fit_seed = seed_for(seed, len(table.rows))
     model = fit_history(parameters, history, strategy, space.maximize, fit_seed, {})
@@ -115,10 +115,6 @@ def _start(
     return chosen
 
 
-def _values(parameters: tuple[Parameter, ...], point: Floats) -> dict[str, Any]:
-    return {p.name: p.value(float(x)) for p, x in zip(parameters, point, strict=True)}
-
-
 def _rounded(space: LabSpace, params: dict[str, Any]) -> dict[str, Any]:
     """All parameters, numbers rounded to what an experiment can set where that leaves ranges and constraints intact."""
     whole: dict[str, Any] = {**space.constants, **params}
@@ -138,7 +134,7 @@ def _described(space: LabSpace, parameters: tuple[Parameter, ...], posterior: Po
 
     It exploits where the model expects a value near the best so far, within a quarter of the way to the median; elsewhere it explores.
     """
-    params = _rounded(space, _values(parameters, suggestion.point))
+    params = _rounded(space, values_at(parameters, suggestion.point))
     point = np.array([[p.coordinate(params[p.name]) for p in parameters]], dtype=float)
     mean, std = float(posterior.mean(point)[0]), float(posterior.std(point)[0])
     sign = 1.0 if space.maximize else -1.0

@@ -10,7 +10,7 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from bktf.space import Parameter, can_be_modelled
+from bktf.space import Parameter, can_be_modelled, only_value
 
 SPECIAL_COLUMNS = ("status", "predicted", "uncertainty", "reason")  # columns of the table that have a meaning of their own
 
@@ -108,11 +108,7 @@ class LabSpace:
     @property
     def constants(self) -> dict[str, Any]:
         """Parameters with a single value."""
-        return {
-            name: d.choices[0] if isinstance(d, CategoricalDistribution) else d.low  # type: ignore[attr-defined]
-            for name, d in self.distributions.items()
-            if d.single()
-        }
+        return {name: only_value(d) for name, d in self.distributions.items() if d.single()}
 
     def holds(self, params: dict[str, Any]) -> bool:
         """Whether all constraints hold."""

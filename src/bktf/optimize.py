@@ -20,7 +20,7 @@ from bktf.history import INTERRUPTED, read_history, read_published
 from bktf.model import whole_number
 from bktf.posterior import Posterior
 from bktf.sampler import BKTFSampler
-from bktf.space import Parameter, can_be_modelled, parameters_of, read_space
+from bktf.space import Parameter, can_be_modelled, parameters_of, read_space, values_at
 from bktf.strategy import Strategy, Suggestion, seed_for
 from bktf.suggestion import Model, fit_history, next_points
 
@@ -73,10 +73,7 @@ class Result:
 
     def suggest(self, q: int = 1) -> list[dict[str, Any]]:
         """The q points to try next, together; fewer where the space has no more."""
-        return [
-            {**self._constants, **{p.name: p.value(float(x)) for p, x in zip(self._parameters, s.point, strict=True)}}
-            for s in self._suggestions(whole_number("q", q, 1))
-        ]
+        return [{**self._constants, **values_at(self._parameters, s.point)} for s in self._suggestions(whole_number("q", q, 1))]
 
     def _suggestions(self, q: int) -> list[Suggestion]:
         sampler = self._sampler

@@ -27,7 +27,7 @@ from bktf.design import ENUMERATE_POINTS, any_left, start_point
 from bktf.history import FINISHED, History, KnownSpace, known_space, pieces_of, read_history
 from bktf.model import Priors
 from bktf.posterior import Posterior
-from bktf.space import Parameter, can_be_modelled, n_points, parameters_of
+from bktf.space import Parameter, can_be_modelled, n_points, only_value, parameters_of, values_at
 from bktf.strategy import Feasible, NothingFeasible, Suggestion, make_strategy, seed_for
 from bktf.suggestion import fit_history, next_point
 
@@ -256,7 +256,7 @@ class BKTFSampler(BaseSampler):
                 break
             taken = np.concatenate((taken, suggestion.point[None]))
             time.sleep(random.uniform(0.0, MAX_WAIT * (attempt + 1)))  # so that two workers who saw each other do not meet again
-        return {p.name: p.value(float(x)) for p, x in zip(parameters, suggestion.point, strict=True)}
+        return values_at(parameters, suggestion.point)
 
     def _end_or_repeat(self, study: Study, trial: FrozenTrial) -> None:
         """Nothing is left: end the trial and the study, or where that cannot be (or the space is not yet believed) warn and repeat."""
@@ -268,7 +268,7 @@ class BKTFSampler(BaseSampler):
 
     def _publish(self, study: Study, trial: FrozenTrial, parameters: tuple[Parameter, ...], suggestion: Suggestion) -> None:
         """Tell the other workers what this trial will try."""
-        values = {p.name: p.value(float(x)) for p, x in zip(parameters, suggestion.point, strict=True)}
+        values = values_at(parameters, suggestion.point)
         record: dict[str, Any] = {"internal": {p.name: float(p.distribution.to_internal_repr(values[p.name])) for p in parameters}}
         if suggestion.expected_improvement is not None:
             record["expected_improvement"] = suggestion.expected_improvement
@@ -288,7 +288,7 @@ class BKTFSampler(BaseSampler):
         if self._search_space is None:
             return known_space(trials)
         inside = {name: d for name, d in self._search_space.items() if can_be_modelled(d)}
-        constants = {name: d.to_external_repr(_only(d)) for name, d in self._search_space.items() if d.single()}
+        constants = {name: only_value(d) for name, d in self._search_space.items() if d.single()}
         return KnownSpace(inside, constants, any(name not in inside and name not in constants for name in self._search_space))
 
     def _feasible_point(self, parameters: tuple[Parameter, ...], constants: dict[str, Any]) -> Callable[[Floats], bool] | None:
@@ -298,7 +298,7 @@ class BKTFSampler(BaseSampler):
             return None
 
         def of_point(point: Floats) -> bool:
-            return bool(feasible({**constants, **{p.name: p.value(float(x)) for p, x in zip(parameters, point, strict=True)}}))
+            return bool(feasible({**constants, **values_at(parameters, point)}))
 
         return of_point
 
@@ -354,11 +354,6 @@ def _check_single_objective(study: Study) -> None:
         raise ValueError(
             f"BKTFSampler takes studies with one objective; this one has {len(study.directions)}. Use optuna.samplers.NSGAIISampler"
         )
-
-
-def _only(distribution: BaseDistribution) -> float:
-    """The internal value of a distribution that has only one."""
-    return 0.0 if isinstance(distribution, CategoricalDistribution) else float(distribution.low)  # type: ignore[attr-defined]
 
 
 def _held_values(study: Study, trial: FrozenTrial) -> dict[str, Any]:

@@ -254,6 +254,16 @@ def parameters_of(distributions: Mapping[str, BaseDistribution], ordinal: Iterab
     return tuple(Parameter(name, distribution, name in ordered) for name, distribution in distributions.items())
 
 
+def values_at(parameters: Sequence[Parameter], point: Floats) -> dict[str, Any]:
+    """The values, by name, at a point (D,) given by its coordinates."""
+    return {p.name: p.value(float(x)) for p, x in zip(parameters, point, strict=True)}
+
+
+def only_value(distribution: BaseDistribution) -> Any:
+    """The value of a parameter that has only one."""
+    return distribution.choices[0] if isinstance(distribution, CategoricalDistribution) else distribution.low  # type: ignore[attr-defined]
+
+
 def n_points(parameters: Sequence[Parameter]) -> float:
     """How many different points a space has; infinity where one parameter is continuous."""
     return math.prod(p.n_values for p in parameters)
