@@ -65,7 +65,7 @@ study-sampler: $(READY)
 .venv-integrations/.ready: pyproject.toml
 	test -x .venv-integrations/bin/python || $(PYTHON) -m venv .venv-integrations
 	.venv-integrations/bin/pip install --quiet --disable-pip-version-check $(TORCH)
-	.venv-integrations/bin/pip install --quiet --disable-pip-version-check -e '.[sklearn,botorch,arviz,plots]' pytest pandas
+	.venv-integrations/bin/pip install --quiet --disable-pip-version-check -e '.[sklearn,botorch,arviz,plots,experiments,networks]' pytest pandas
 	touch $@
 
 test-integrations: .venv-integrations/.ready

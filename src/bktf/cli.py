@@ -1,4 +1,4 @@
-"""The command line: `bktf demo` and, for experiments run by hand, `bktf suggest`."""
+"""The command line: `bktf demo`, `bktf suggest` for experiments run by hand, `bktf reproduce` for the paper's."""
 
 import argparse
 import importlib.util
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from bktf.version import __version__
+
+EXPERIMENTS = ("intro", "functions", "profiles", "hyperpriors", "factors", "tuning")  # of `bktf reproduce`; known without its imports
 
 
 class _Parser(argparse.ArgumentParser):
@@ -51,6 +53,28 @@ def make_parser() -> argparse.ArgumentParser:
     suggest.add_argument("--png", type=Path, metavar="FILE", help="draw that as a picture (needs the extra plots)")
     suggest.add_argument("--init", action="store_true", help="write a commented example of both files")
     suggest.add_argument("--seed", type=_not_negative, default=0, help="same seed and files, same suggestions (default: 0)")
+    reproduce = commands.add_parser(
+        "reproduce", help="the experiments of the paper, tables and figures", description="Make the runs of the paper's experiments that "
+        "are missing, then print our tables with the paper's figures beside them and draw the figures. Every run is a line of a file in "
+        "the folder, so a run that was cut off goes on where it was. Needs the extra experiments (and networks for the network tasks).",
+        epilog="example: bktf reproduce functions --methods bktf tpe --seeds 3",
+    )  # fmt: skip
+    reproduce.add_argument("experiment", choices=(*EXPERIMENTS, "all"), help="which one")
+    reproduce.add_argument(
+        "--seeds", type=_at_least_one, metavar="N", help="replications, of seeds 0 to N - 1 (default: the paper's number)"
+    )
+    reproduce.add_argument(
+        "--methods", nargs="+", default=[], metavar="METHOD", help="methods or families, as bktf or gp-ei (default: all)"
+    )
+    reproduce.add_argument("--tasks", nargs="+", default=[], metavar="TASK", help="tasks of tuning, as rf-classifier (default: all)")
+    reproduce.add_argument(
+        "--jobs", type=_at_least_one, default=os.cpu_count() or 1, metavar="N", help="runs at a time (default: one per processor)"
+    )
+    reproduce.add_argument(
+        "--results", type=Path, default=Path("results"), metavar="FOLDER", help="lines, tables, figures (default: results)"
+    )
+    reproduce.add_argument("--quick", action="store_true", help="tiny budgets, no networks, in FOLDER/quick: to see that everything works")
+    reproduce.add_argument("--tables", action="store_true", help="draw tables and figures of the lines that are there, run nothing")
     return parser
 
 
@@ -78,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that has no ± or bars shows ? instead
     try:
-        code = run_suggest(options) if options.command == "suggest" else run_demo(options)
+        code = {"demo": run_demo, "suggest": run_suggest, "reproduce": run_reproduce}[options.command](options)
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # whoever read our output has had enough
@@ -128,4 +152,23 @@ def run_suggest(options: argparse.Namespace) -> int:
     if options.png is not None:
         drawn = found.posterior is not None and found.experiments
         print(f"drew {options.png}" if drawn else "nothing to draw yet: the start design fills the space before there is a model")
+    return 0
+
+
+def run_reproduce(options: argparse.Namespace) -> int:
+    """`bktf reproduce`; a missing extra or an unknown method is one line and exit code 2."""
+    from bktf.experiments.reproduce import Request, reproduce  # as above
+
+    folder = options.results / "quick" if options.quick else options.results
+    try:
+        reproduce(
+            options.experiment,
+            Request(
+                folder=folder, methods=options.methods, tasks=options.tasks, n_seeds=options.seeds, n_jobs=options.jobs,
+                quick=options.quick, tables_only=options.tables,
+            ),
+        )  # fmt: skip
+    except (ValueError, OSError) as error:
+        print(f"bktf reproduce: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
     return 0

@@ -6,25 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from bktf.experiments import functions
 from bktf.optimize import Result, minimize
 
-# Hartmann-6 as tabulated in the literature on test functions; the paper prints two of these numbers wrongly (docs/paper_deviations.md).
-_HEIGHTS = np.array([1.0, 1.2, 3.0, 3.2])
-_WIDTHS = np.array(
-    [[10, 3, 17, 3.5, 1.7, 8], [0.05, 10, 17, 0.1, 8, 14], [3, 3.5, 1.7, 10, 17, 8], [17, 8, 0.05, 10, 0.1, 14]]
-)  # fmt: skip
-_CENTRES = 1e-4 * np.array(
-    [[1312, 1696, 5569, 124, 8283, 5886], [2329, 4135, 8307, 3736, 1004, 9991],
-     [2348, 1451, 3522, 2883, 3047, 6650], [4047, 8828, 8732, 5743, 1091, 381]]
-)  # fmt: skip
 OPTIMUM = -3.32237
 SPACE = {f"x{d + 1}": (0.0, 1.0) for d in range(6)}
 
 
 def hartmann6(params: dict[str, Any]) -> float:
     """The Hartmann function of x1 … x6 in [0, 1]."""
-    x = np.array([params[name] for name in SPACE])
-    return float(-(_HEIGHTS * np.exp(-(_WIDTHS * (x - _CENTRES) ** 2).sum(axis=1))).sum())
+    return float(functions.hartmann6(np.array([[params[name] for name in SPACE]]))[0])
 
 
 def tracking_error(gain: float, integral: float, derivative: float, filter_time: float = 0.05) -> float:

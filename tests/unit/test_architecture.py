@@ -10,8 +10,12 @@ ROOMS = [
     "cp", "alignment", "diagnostics", "storage", "model", "axes", "observations", "chains",
     "hull", "forms", "search", "scores", "refinement", "restrictions", "best_cells", "acquisition",
     "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup",
+    "experiments.functions", "experiments.problems",
     "space", "history", "strategy", "design", "suggestion", "sampler", "integrations.sklearn", "integrations.botorch", "optimize", "demo",
-    "lab_space", "lab_table", "lab", "cli", "",
+    "lab_space", "lab_table", "lab",
+    "experiments.lines", "experiments.gp", "experiments.methods", "experiments.runs", "experiments.studies", "experiments.details",
+    "experiments.networks", "experiments.tuning", "experiments.published", "experiments.summaries", "experiments.tables",
+    "experiments.figures", "experiments.reproduce", "experiments", "cli", "",
 ]  # fmt: skip
 PACKAGE = ROOT / "src" / "bktf"
 

@@ -1,0 +1,154 @@
+"""`bktf reproduce`: make the runs that are missing, then draw tables and figures from the lines.
+
+Everything is in one folder: `NAME.jsonl` (the runs), `scores/` (losses of tuned configurations), `tables/` and `figures/`.
+"""
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from bktf.experiments import figures, tables
+from bktf.experiments.details import detail_jobs, run_detail
+from bktf.experiments.lines import Job, Line, run_missing
+from bktf.experiments.methods import METHODS, choose_methods
+from bktf.experiments.runs import run_job
+from bktf.experiments.studies import NAMES, functions_jobs, hyperprior_jobs, intro_jobs
+from bktf.experiments.tuning import TASKS, run_tuning, tuning_jobs
+
+NEEDED = {"joblib": "joblib", "sklearn": "scikit-learn", "matplotlib": "Matplotlib"}  # module: what a reader calls it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What to reproduce."""
+
+    folder: Path
+    methods: Sequence[str]  # empty: all
+    n_seeds: int | None = None  # None: the paper's number
+    n_jobs: int = 2
+    quick: bool = False
+    tables_only: bool = False  # draw from what is there, run nothing
+    tasks: Sequence[str] = ()  # of the tuning experiment; empty: all, without networks where it is quick
+
+    @property
+    def wanted(self) -> list[str]:
+        """The methods by name."""
+        return choose_methods(self.methods)
+
+    def lines(self, name: str, jobs: Sequence[Job], work: Callable[[Job], Line]) -> list[Line]:
+        """The lines of the jobs, what is missing made first unless only tables are wanted."""
+        path = self.folder / f"{name}.jsonl"
+        return run_missing(path, jobs, NAMES, work, self.n_jobs, name, only_read=self.tables_only)
+
+
+def reproduce(name: str, request: Request) -> None:
+    """Reproduce one experiment, or all of them; prints the tables and says what was drawn."""
+    missing = [title for module, title in NEEDED.items() if importlib.util.find_spec(module) is None]
+    if missing:
+        raise ValueError(f"the experiments need {', '.join(missing)}, which is not installed; install bktf[experiments]")
+    for experiment in EXPERIMENTS if name == "all" else [name]:
+        EXPERIMENTS[experiment](request)
+
+
+def intro(request: Request) -> None:
+    """The introductory function: curves, surfaces of one run, posterior of its model."""
+    lines = request.lines("intro", intro_jobs(request.wanted, request.n_seeds, request.quick), run_job)
+    jobs = [job for job in detail_jobs("intro", request.quick) if job["method"] in request.wanted]
+    details = request.lines("details", jobs, run_detail)
+    if lines:
+        _show(request, "intro", "The introductory function: best cell minus best value found (mean ± std)", tables.intro(lines))
+        _drawn(figures.intro_curves(lines, request.folder / "figures"))
+    if details:
+        _drawn(figures.intro_surfaces(_in_order(details), request.folder / "figures"))
+    for line in details:
+        if METHODS[line["method"]].is_bktf:
+            _drawn(figures.intro_posterior(line, request.folder / "figures"))
+
+
+def functions(request: Request) -> None:
+    """The six functions and their shifted controls."""
+    lines = request.lines("functions", functions_jobs(request.wanted, request.n_seeds, request.quick), run_job)
+    _drawn(figures.surfaces(request.folder / "figures"))
+    if not lines:
+        return
+    _show(
+        request, "functions_grid", "Best value found − best cell (mean ± std; below 0: better than every cell)", tables.errors(lines, True)
+    )
+    _show(request, "functions_true", "Best value found − true minimum (mean ± std)", tables.errors(lines, False))
+    _show(request, "functions_hits", "Runs that hit the best cell exactly, in how many queries (median)", tables.evaluations(lines))
+    _show(request, "functions_cpu", "CPU seconds per suggestion", tables.cpu(lines))
+    _drawn(figures.function_curves(lines, request.folder / "figures"))
+
+
+def profiles(request: Request) -> None:
+    """Performance profiles of the runs on the functions; what is missing of them is made first."""
+    lines = request.lines("functions", functions_jobs(request.wanted, request.n_seeds, request.quick), run_job)
+    if not lines:
+        return
+    _show(
+        request,
+        "profiles_exact",
+        "Area under the performance profile, exact hits of the best cell (the paper's rule)",
+        tables.areas(lines, True),
+    )
+    _show(request, "profiles_tolerance", "The same, within 1 % of the range of the best cell (our rule)", tables.areas(lines, False))
+    _drawn(figures.profile_curves(lines, request.folder / "figures"))
+
+
+def hyperpriors(request: Request) -> None:
+    """Branin with other priors."""
+    methods = [m for m in request.wanted if m in ("bktf-max", "bktf-ei")]
+    lines = request.lines("hyperpriors", hyperprior_jobs(methods, request.n_seeds, request.quick), run_job)
+    details = request.lines("details", detail_jobs("hyperpriors", request.quick) if methods else [], run_detail)
+    if lines:
+        _show(
+            request,
+            "hyperpriors",
+            "Branin with other priors: runs that hit the best cell, median distance to it",
+            tables.hyperpriors(lines),
+        )
+    if lines and details:
+        _drawn(figures.hyperprior_curves(lines, details[-1], request.folder / "figures"))
+
+
+def factors(request: Request) -> None:
+    """Latent factors of a run on Griewank-3."""
+    details = request.lines("details", detail_jobs("factors", request.quick), run_detail)
+    if details:
+        _drawn(figures.factors(details[-1], request.folder / "figures"))
+
+
+def tuning(request: Request) -> None:
+    """The machine-learning tasks."""
+    unknown = [task for task in request.tasks if task not in TASKS]
+    if unknown:
+        raise ValueError(f"a task must be one of {', '.join(TASKS)}; got {unknown[0]!r}")
+    tasks = list(request.tasks or (name for name, task in TASKS.items() if task.network is None or not request.quick))
+    work = partial(run_tuning, scores=request.folder / "scores")
+    lines = request.lines("tuning", tuning_jobs(tasks, request.wanted, request.n_seeds, request.quick), work)
+    if lines:
+        _show(request, "tuning", "Final accuracy in % (digits) and mean squared error (Boston), mean ± std", tables.tuning(lines))
+        _drawn(figures.tuning(lines, request.folder / "figures"))
+
+
+EXPERIMENTS: dict[str, Callable[[Request], None]] = {
+    "intro": intro, "functions": functions, "profiles": profiles, "hyperpriors": hyperpriors, "factors": factors, "tuning": tuning,
+}  # fmt: skip
+
+
+def _in_order(lines: Sequence[Line]) -> list[Line]:
+    return sorted(lines, key=lambda line: list(METHODS).index(line["method"]))
+
+
+def _show(request: Request, name: str, title: str, table: str) -> None:
+    """Print a table and write it to its file."""
+    path = request.folder / "tables" / f"{name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(table + "\n", encoding="utf-8")
+    print(f"\n{title}\n\n{table}\n")
+
+
+def _drawn(path: Path) -> None:
+    print(f"drew {path}", flush=True)

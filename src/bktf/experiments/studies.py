@@ -1,0 +1,67 @@
+"""Which runs each experiment of the paper consists of."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bktf.experiments.lines import Job
+from bktf.experiments.methods import METHODS, PAPER_PRIORS, PAPER_SETTINGS
+from bktf.experiments.problems import CONTROLS, PAPER, PROBLEMS
+
+NAMES = ("experiment", "problem", "method", "seed", "settings")  # of a job; two lines that agree in them are the same run
+
+INTRO_SETTINGS = PAPER_SETTINGS | {"rank": 4, "n_sweeps": 1000, "n_burn_in": 600}
+QUICK = {"n_sweeps": 20, "n_burn_in": 10}
+QUICK_BUDGET = 2
+N_SEEDS = {"intro": 20, "functions": 10, "hyperpriors": 10}
+DEAR = {("hartmann6", "gpgrid-ei"), ("hartmann6", "gpgrid-ucb"), ("hartmann6-shifted", "gpgrid-ei"), ("hartmann6-shifted", "gpgrid-ucb")}
+DEAR_SEEDS = 3  # of what enumerates three million cells for each query, unless --seeds says otherwise
+
+LENGTHSCALE_MEANS = (0.05, 0.1, 0.5, 1.0, 2.0)  # the paper's
+NOISE_SHAPES = (1e-6, 1e-4, 1e-2, 1.0, 10.0)  # a₀; the paper gives no values
+NOISE_RATES = (1e-6, 1e-4, 1e-2, 1.0)  # b₀
+
+
+def job(experiment: str, problem: str, method: str, seed: int, quick: bool, settings: dict[str, Any] | None = None) -> Job:
+    """One run, with the paper's settings unless others are given."""
+    own: dict[str, Any] = {"budget": QUICK_BUDGET if quick else PROBLEMS[problem].budget}
+    if METHODS[method].is_bktf:
+        own |= (PAPER_SETTINGS if settings is None else settings) | (QUICK if quick else {})
+    return {"experiment": experiment, "problem": problem, "method": method, "seed": seed, "settings": own}
+
+
+def intro_jobs(methods: Sequence[str], n_seeds: int | None, quick: bool) -> list[Job]:
+    """The introductory function and its control: 30 start points, rank 4, 1000 sweeps."""
+    seeds = range(n_seeds or (1 if quick else N_SEEDS["intro"]))
+    return [job("intro", p, m, s, quick, INTRO_SETTINGS) for s in seeds for p in ("intro", "intro-shifted") for m in methods]
+
+
+def functions_jobs(methods: Sequence[str], n_seeds: int | None, quick: bool) -> list[Job]:
+    """The six functions and their controls, what is dear at the end."""
+    seeds = n_seeds or (1 if quick else N_SEEDS["functions"])
+    pairs = [(p.name, m) for p in (*PAPER, *CONTROLS) for m in methods]
+    cheap = [job("functions", p, m, s, quick) for s in range(seeds) for p, m in pairs if (p, m) not in DEAR]
+    dear = min(seeds, DEAR_SEEDS) if n_seeds is None else seeds
+    return cheap + [job("functions", p, m, s, quick) for s in range(dear) for p, m in pairs if (p, m) in DEAR]
+
+
+def hyperprior_settings() -> Iterator[dict[str, float]]:
+    """The priors that are compared: the mean of the log length-scale, then shape and rate of the noise precision."""
+    for mean in LENGTHSCALE_MEANS:
+        yield PAPER_PRIORS | {"lengthscale_log_mean": math.log(mean)}
+    for shape in NOISE_SHAPES:
+        for rate in NOISE_RATES:
+            yield PAPER_PRIORS | {"noise_shape": shape, "noise_rate": rate}
+
+
+def hyperprior_jobs(methods: Sequence[str], n_seeds: int | None, quick: bool) -> list[Job]:
+    """Branin with other priors, for the methods that have any."""
+    seeds = range(n_seeds or (1 if quick else N_SEEDS["hyperpriors"]))
+    seen: dict[str, Job] = {}
+    for s in seeds:
+        for priors in hyperprior_settings():
+            for m in methods:
+                if METHODS[m].is_bktf:
+                    one = job("hyperpriors", "branin", m, s, quick, PAPER_SETTINGS | {"priors": priors})
+                    seen.setdefault(repr(one), one)  # the middle of both grids is one run
+    return list(seen.values())

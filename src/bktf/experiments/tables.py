@@ -1,0 +1,182 @@
+"""The tables of `bktf reproduce` as Markdown, from recorded lines only, the paper's figures in rows of their own."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bktf.experiments import published
+from bktf.experiments.lines import Line
+from bktf.experiments.methods import METHODS
+from bktf.experiments.problems import CONTROLS, INTRO, INTRO_CONTROL, PAPER, PROBLEMS, Problem
+from bktf.experiments.studies import LENGTHSCALE_MEANS, NOISE_RATES, NOISE_SHAPES
+from bktf.experiments.summaries import lines_of, methods_in, profiles, queries_to_hit
+from bktf.experiments.tuning import TASKS
+
+Floats = NDArray[np.float64]
+NONE = "–"
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; the first column to the left, the others to the right."""
+    line = "| " + " | ".join(head) + " |\n|---" + "|---:" * (len(head) - 1) + "|"
+    return "\n".join([line, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def _with_paper(
+    problems: Sequence[Problem], methods: Sequence[str], ours: Callable[[Problem, str], str], paper: Callable[[str, str], str] | None
+) -> str:
+    """One row per problem, the paper's row under it where it has one."""
+    rows = []
+    for problem in problems:
+        rows.append([problem.title, *(ours(problem, m) for m in methods)])
+        if paper is not None and problem.name in published.FUNCTIONS:
+            rows.append(
+                ["*the paper's*", *(f"*{paper(problem.name, m)}*" if m in published.FUNCTIONS[problem.name] else "" for m in methods)]
+            )
+    return markdown(["", *(METHODS[m].title for m in methods)], rows)
+
+
+def _mean_std(values: Floats, digits: int, n_usual: int) -> str:
+    """Mean ± standard deviation, with the number of runs where it is not the usual one."""
+    if len(values) == 0:
+        return NONE
+    shown = f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}"
+    return shown if len(values) == n_usual else f"{shown} ({len(values)} runs)"
+
+
+def _final(lines: Sequence[Line]) -> Floats:
+    """The best value of every run."""
+    return np.array([min(line["values"]) for line in lines])
+
+
+def _n_usual(lines: Sequence[Line]) -> int:
+    return len({line["seed"] for line in lines})
+
+
+def errors(lines: Sequence[Line], against_grid: bool) -> str:
+    """Best value found minus the best cell's (below zero: better than every cell) or minus the true minimum."""
+    usual = _n_usual(lines)
+
+    def ours(problem: Problem, method: str) -> str:
+        found = lines_of(lines, problem.name, method)
+        target = problem.best_grid_value if against_grid else problem.minimum
+        return _mean_std(_final(found) - target, 3, usual)
+
+    def paper(problem: str, method: str) -> str:
+        mean, std, _ = published.FUNCTIONS[problem][method]
+        return f"{mean:.2f} ± {std:.2f}"
+
+    return _with_paper([*PAPER, *CONTROLS], methods_in(lines, METHODS), ours, paper if against_grid else None)
+
+
+def evaluations(lines: Sequence[Line]) -> str:
+    """Runs that hit the best cell exactly, and the median number of queries of those that did."""
+
+    def ours(problem: Problem, method: str) -> str:
+        found = lines_of(lines, problem.name, method)
+        counts = [queries_to_hit(line, problem, True) for line in found]
+        hits = [c for c in counts if c is not None]
+        return NONE if not found else f"{len(hits)} of {len(found)}" + (f" in {np.median(hits):.0f}" if hits else "")
+
+    return _with_paper([*PAPER, *CONTROLS], methods_in(lines, METHODS), ours, None)
+
+
+def cpu(lines: Sequence[Line]) -> str:
+    """CPU seconds of one suggestion, mean over the run, median over replications."""
+
+    def ours(problem: Problem, method: str) -> str:
+        found = lines_of(lines, problem.name, method)
+        each = [line["cpu_seconds"]["total"] / (len(line["values"]) - line["n_start"]) for line in found]
+        return f"{np.median(each):.3g}" if each else NONE
+
+    return _with_paper(PAPER, methods_in(lines, METHODS), ours, None)
+
+
+def areas(lines: Sequence[Line], exact: bool) -> str:
+    """Areas under the performance profiles of each function, of all six, and of their controls."""
+    methods = methods_in(lines, METHODS)
+    by_problem = {p.name: profiles(lines, [p], methods, exact) for p in (*PAPER, *CONTROLS)}
+    table = _with_paper(
+        [*PAPER, *CONTROLS],
+        methods,
+        lambda problem, method: _number(by_problem[problem.name][method].area),
+        (lambda problem, method: f"{published.FUNCTIONS[problem][method][2]:.1f}") if exact else None,
+    )
+    largest = max(p.budget for p in PAPER)
+    overall = [("all six", PAPER), ("all six, shifted", CONTROLS)]
+    for title, problems in overall:
+        found = profiles(lines, problems, methods, exact, largest)
+        table += f"\n| **{title}** | " + " | ".join(_number(found[m].area) for m in methods) + " |"
+        if exact and problems is PAPER:
+            paper = [f"*{published.OVERALL_AREA[m]:.1f}*" if m in published.OVERALL_AREA else "" for m in methods]
+            table += "\n| *the paper's* | " + " | ".join(paper) + " |"
+    return table
+
+
+def _number(value: float) -> str:
+    return NONE if math.isnan(value) else f"{value:.1f}"
+
+
+def intro(lines: Sequence[Line]) -> str:
+    """The introductory function: how far below the best cell's value (maximised as in the paper) the runs ended, and hits."""
+    methods, usual = methods_in(lines, METHODS), _n_usual(lines)
+    rows = []
+    for problem in (INTRO, INTRO_CONTROL):
+        for title, cell in (("distance to the best cell", False), ("runs that hit it, in queries", True)):
+            row = [f"{problem.title}: {title}"]
+            for method in methods:
+                found = lines_of(lines, problem.name, method)
+                hits = [h for h in (queries_to_hit(line, problem, True) for line in found) if h is not None]
+                away = _final(found) - problem.best_grid_value
+                median = f" in {np.median(hits):.0f}" if hits else ""
+                row.append(f"{len(hits)} of {len(found)}{median}" if cell else _mean_std(away, 3, usual))
+            rows.append(row)
+    return markdown(["", *(METHODS[m].title for m in methods)], rows)
+
+
+def hyperpriors(lines: Sequence[Line]) -> str:
+    """Branin with other priors: runs that hit the best cell, and the median distance to its value."""
+    methods, problem, tables = methods_in(lines, METHODS), PROBLEMS["branin"], []
+
+    def cell(method: str, priors: dict[str, float]) -> str:
+        found = [
+            line
+            for line in lines_of(lines, "branin", method)
+            if all(math.isclose(line["settings"]["priors"][name], value, rel_tol=1e-9) for name, value in priors.items())
+        ]
+        hits = sum(queries_to_hit(line, problem, True) is not None for line in found)
+        return f"{hits} of {len(found)}, {np.median(_final(found) - problem.best_grid_value):.2f}" if found else NONE
+
+    for method in methods:
+        usual = {"noise_shape": 1.0, "noise_rate": 0.01}
+        row = [cell(method, usual | {"lengthscale_log_mean": math.log(mean)}) for mean in LENGTHSCALE_MEANS]
+        tables.append(markdown([METHODS[method].title, *(f"exp μ = {mean:g}" for mean in LENGTHSCALE_MEANS)], [["", *row]]))
+        rows = [
+            [
+                f"a₀ = {a:g}",
+                *(cell(method, {"noise_shape": a, "noise_rate": b, "lengthscale_log_mean": math.log(0.5)}) for b in NOISE_RATES),
+            ]
+            for a in NOISE_SHAPES
+        ]
+        tables.append(markdown([METHODS[method].title, *(f"b₀ = {b:g}" for b in NOISE_RATES)], rows))
+    return "\n\n".join(tables)
+
+
+def tuning(lines: Sequence[Line]) -> str:
+    """Final accuracy in per cent (digits; larger is better) and mean squared error (Boston; smaller is better)."""
+    methods, usual, rows = methods_in(lines, METHODS), _n_usual(lines), []
+    for task in TASKS.values():
+        if not any(line["problem"] == task.name for line in lines):
+            continue
+        row = [task.title]
+        for method in methods:
+            found = lines_of(lines, task.name, method)
+            best = _final(found)
+            row.append(_mean_std(100 * (1 - best) if task.is_classifier else best, 2, usual))
+        rows.append(row)
+        if task.name in published.TUNING:
+            paper = published.TUNING[task.name]
+            rows.append(["*the paper's*", *(f"*{paper[m][0]:.2f} ± {paper[m][1]:.2f}*" if m in paper else "" for m in methods)])
+    return markdown(["", *(METHODS[m].title for m in methods)], rows)
