@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bktf.experiments import functions
+from bktf.experiments.functions import hartmann6 as hartmann6_at
 from bktf.optimize import Result, minimize
 
 OPTIMUM = -3.32237
@@ -15,7 +15,7 @@ SPACE = {f"x{d + 1}": (0.0, 1.0) for d in range(6)}
 
 def hartmann6(params: dict[str, Any]) -> float:
     """The Hartmann function of x1 … x6 in [0, 1]."""
-    return float(functions.hartmann6(np.array([[params[name] for name in SPACE]]))[0])
+    return float(hartmann6_at(np.array([[params[name] for name in SPACE]]))[0])
 
 
 def tracking_error(gain: float, integral: float, derivative: float, filter_time: float = 0.05) -> float:

@@ -10,12 +10,12 @@ ROOMS = [
     "cp", "alignment", "diagnostics", "storage", "model", "axes", "observations", "chains",
     "hull", "forms", "search", "scores", "refinement", "restrictions", "best_cells", "acquisition",
     "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup",
-    "experiments.functions", "experiments.problems",
+    "experiments", "experiments.functions", "experiments.problems",
     "space", "history", "strategy", "design", "suggestion", "sampler", "integrations.sklearn", "integrations.botorch", "optimize", "demo",
     "lab_space", "lab_table", "lab",
     "experiments.lines", "experiments.gp", "experiments.methods", "experiments.runs", "experiments.studies", "experiments.details",
     "experiments.networks", "experiments.tuning", "experiments.published", "experiments.summaries", "experiments.tables",
-    "experiments.figures", "experiments.reproduce", "experiments", "cli", "",
+    "experiments.figures", "experiments.reproduce", "cli", "",
 ]  # fmt: skip
 PACKAGE = ROOT / "src" / "bktf"
 
@@ -30,7 +30,9 @@ def imported_rooms(path: Path) -> set[str]:
     rooms = set()
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "bktf":
-            rooms |= {node.module.removeprefix("bktf.")} if node.module != "bktf" else {alias.name for alias in node.names}
+            package = node.module.removeprefix("bktf").removeprefix(".")
+            named = {f"{package}.{alias.name}".lstrip(".") for alias in node.names} & set(ROOMS)
+            rooms |= named or {package}
     return rooms
 
 

@@ -59,7 +59,7 @@ def hyperprior_jobs(methods: Sequence[str], n_seeds: int | None, quick: bool) ->
     seeds = range(n_seeds or (1 if quick else N_SEEDS["hyperpriors"]))
     seen: dict[str, Job] = {}
     for s in seeds:
-        for priors in hyperprior_settings():
+        for priors in list(hyperprior_settings())[:: 6 if quick else 1]:
             for m in methods:
                 if METHODS[m].is_bktf:
                     one = job("hyperpriors", "branin", m, s, quick, PAPER_SETTINGS | {"priors": priors})

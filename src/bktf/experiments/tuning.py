@@ -17,7 +17,7 @@ from bktf.experiments.lines import Job, Line, append_line, read_lines, rounded
 from bktf.experiments.methods import METHODS, PAPER_SETTINGS
 from bktf.experiments.problems import Grid
 from bktf.experiments.runs import as_line, chooser_for, optimise
-from bktf.experiments.studies import QUICK, QUICK_BUDGET
+from bktf.experiments.studies import QUICK
 
 Floats = NDArray[np.float64]
 
@@ -130,7 +130,7 @@ def tuning_jobs(tasks: Sequence[str], methods: Sequence[str], n_seeds: int | Non
         for task in tasks:
             for method in methods:
                 if method in TUNED_BY:
-                    settings = {"budget": QUICK_BUDGET if quick else BUDGET} | (PAPER_SETTINGS if METHODS[method].is_bktf else {})
+                    settings = {"budget": 1 if quick else BUDGET} | (PAPER_SETTINGS if METHODS[method].is_bktf else {})
                     settings |= QUICK if quick and METHODS[method].is_bktf else {}
                     jobs.append({"experiment": "tuning", "problem": task, "method": method, "seed": seed, "settings": settings})
     return jobs

@@ -1,0 +1,150 @@
+"""`bktf reproduce`: every experiment in small, bad input, and the committed lines behind the docs."""
+
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bktf import cli, warmup
+from bktf.experiments import tuning
+from bktf.experiments.lines import append_line, read_lines
+from bktf.experiments.reproduce import EXPERIMENTS, Request, reproduce
+from conftest import ROOT
+
+FIGURES = {
+    "intro_curves", "intro_surfaces", "intro_posterior", "functions_surfaces", "functions_curves", "profiles", "hyperpriors", "factors",
+    "tuning",
+}  # fmt: skip
+TABLES = {
+    "intro", "functions_grid", "functions_true", "functions_hits", "functions_cpu", "profiles_exact", "profiles_tolerance", "hyperpriors",
+    "tuning",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of one whole quick run."""
+    folder = tmp_path_factory.mktemp("results")
+    warmup.warm_up(["matern32"])  # compiling is not what is timed
+    began = time.process_time()
+    assert cli.main(["reproduce", "all", "--quick", "--jobs", "1", "--results", str(folder)]) == 0
+    assert time.process_time() - began < 60
+    return folder / "quick"
+
+
+def test_quick_makes_every_table_and_figure(quick: Path) -> None:
+    assert {p.stem for p in (quick / "figures").iterdir()} == FIGURES
+    assert {p.stem for p in (quick / "tables").iterdir()} == TABLES
+    assert all(p.stat().st_size > 10_000 for p in (quick / "figures").iterdir())
+    methods = {line["method"] for line in read_lines(quick / "functions.jsonl")}
+    assert len(methods) == 9
+    assert {line["problem"] for line in read_lines(quick / "tuning.jsonl")} == {"rf-classifier", "rf-regressor"}
+
+
+def test_lines_say_versions_settings_and_seeds(quick: Path) -> None:
+    for name in ("functions", "intro", "hyperpriors", "tuning", "details"):
+        for line in read_lines(quick / f"{name}.jsonl"):
+            assert line["settings"]["budget"] == (1 if name == "tuning" else 2)
+            assert line["seed"] == 0
+            assert {"bktf", "numpy", "python"} <= line["versions"].keys()
+
+
+def test_a_second_time_nothing_is_run_and_the_tables_are_the_same(quick: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {p: p.read_bytes() for p in quick.rglob("*") if p.suffix in (".md", ".jsonl")}
+    assert cli.main(["reproduce", "functions", "--quick", "--results", str(quick.parent)]) == 0
+    assert cli.main(["reproduce", "all", "--quick", "--tables", "--results", str(quick.parent)]) == 0
+    assert {p: p.read_bytes() for p in before} == before
+    assert "drew" in capsys.readouterr().out
+
+
+def test_a_replication_is_reproducible_from_its_line(quick: Path) -> None:
+    from bktf.experiments.runs import run_job
+
+    recorded = read_lines(quick / "functions.jsonl")
+    for line in (
+        next(x for x in recorded if x["method"] == m and x["problem"] == "schaffer-shifted") for m in ("bktf-ei", "gpgrid-ucb", "tpe")
+    ):
+        assert run_job({name: line[name] for name in ("experiment", "problem", "method", "seed", "settings")})["values"] == line["values"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["functions", "--methods", "gpp"], "a method must be one of"),
+        (["tuning", "--tasks", "svm", "--quick"], "a task must be one of"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["reproduce", *arguments, "--results", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "joblib" else object())
+    with pytest.raises(ValueError, match=r"need joblib, which is not installed; install bktf\[experiments\]"):
+        reproduce("intro", Request(folder=tmp_path, methods=[]))
+
+
+def test_help_does_not_import_what_the_experiments_need() -> None:
+    heavy = ["joblib", "sklearn", "matplotlib", "optuna"]
+    code = f"import sys; from bktf import cli; cli.make_parser(); print([m for m in {heavy} if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert tuple(EXPERIMENTS) == cli.EXPERIMENTS
+
+
+def test_scores_are_shared_through_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, path, computed = tuning.TASKS["rf-regressor"], tmp_path / "scores.jsonl", []
+
+    def fake(_: tuning.Task, configuration: tuple[int, ...]) -> float:
+        computed.append(configuration)
+        return float(sum(configuration))
+
+    monkeypatch.setattr(tuning, "compute_loss", fake)
+    one, two = tuning.ScoreTable(path, task), tuning.ScoreTable(path, task)
+    assert one.loss((10, 5, 1, 2)) == two.loss((10, 5, 1, 2)) == 18
+    append_line(path, {"configuration": [11, 5, 1, 2], "loss": 3.5})
+    assert one.loss((11, 5, 1, 2)) == 3.5
+    assert computed == [(10, 5, 1, 2)]
+    monkeypatch.setattr(tuning, "compute_loss", lambda *_: float("nan"))
+    with pytest.raises(ArithmeticError, match="n_estimators"):
+        one.loss((12, 5, 1, 2))
+
+
+def test_forest_losses_are_those_of_cross_validation() -> None:
+    import numpy as np
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.model_selection import KFold
+
+    X, y = tuning.load_data("boston")
+    assert X.shape == (506, 13)
+    each = []
+    for train, held in KFold(3).split(X):
+        forest = RandomForestRegressor(n_estimators=12, max_depth=6, max_features=4, min_samples_split=3, random_state=0).fit(
+            X[train], y[train]
+        )
+        each.append(((forest.predict(X[held]) - y[held]) ** 2).mean())
+    assert tuning.compute_loss(tuning.TASKS["rf-regressor"], (12, 6, 4, 3)) == pytest.approx(np.mean(each))
+    assert tuning.load_data("digits")[0].shape == (1797, 64)
+
+
+@pytest.mark.skipif(not (ROOT / "results" / "functions.jsonl").exists(), reason="installed without the recorded lines")
+def test_tables_of_the_docs_are_those_of_the_recorded_lines(tmp_path: Path) -> None:
+    """Every table in docs/reproduction.md is drawn anew from the committed lines."""
+    (tmp_path / "results").mkdir()
+    for path in (ROOT / "results").glob("*.jsonl"):
+        (tmp_path / "results" / path.name).symlink_to(path)
+    assert cli.main(["reproduce", "all", "--tables", "--results", str(tmp_path / "results")]) == 0
+    text = (ROOT / "docs" / "reproduction.md").read_text()
+    named = re.findall(r"<!-- table: (\w+) -->\n", text)
+    assert set(named) == TABLES
+    for name in named:
+        table = (tmp_path / "results" / "tables" / f"{name}.md").read_text()
+        assert table in text, f"{name} in docs/reproduction.md is not what the lines give; run python -m benchmarks.reproduction_page"
+        assert table == (ROOT / "results" / "tables" / f"{name}.md").read_text()
