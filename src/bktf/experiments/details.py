@@ -19,11 +19,14 @@ LARGEST_SURFACE = 10_000  # cells
 
 
 def detail_jobs(experiment: str, quick: bool) -> list[Job]:
-    """The single runs of an experiment, all with seed 0."""
+    """The single runs of an experiment: those with the first seed, or the first three where one says little."""
     if experiment == "intro":
         return [job("intro-detail", "intro", method, 0, quick, INTRO_SETTINGS) for method in ("bktf-max", "gp-ei", "gp-ucb")]
-    problem = {"hyperpriors": "branin", "factors": "griewank3"}[experiment]
-    return [job(f"{experiment}-detail", problem, "bktf-max", 0, quick, PAPER_SETTINGS)]
+    if experiment == "hyperpriors":
+        return [job("hyperpriors-detail", "branin", "bktf-max", 0, quick, PAPER_SETTINGS)]
+    return [
+        job("factors-detail", "griewank3", m, s, quick, PAPER_SETTINGS) for m in ("bktf-max", "bktf-ei") for s in range(1 if quick else 3)
+    ]
 
 
 def run_detail(job: Job) -> Line:

@@ -11,7 +11,7 @@ from bktf.experiments.lines import Line
 from bktf.experiments.methods import METHODS
 from bktf.experiments.problems import CONTROLS, INTRO, INTRO_CONTROL, PAPER, PROBLEMS, Grid, Problem
 from bktf.experiments.studies import LENGTHSCALE_MEANS
-from bktf.experiments.summaries import best_so_far, lines_of, methods_in, profiles, quartiles
+from bktf.experiments.summaries import best_so_far, lines_of, methods_in, profiles, quartiles, queries_to_hit
 from bktf.experiments.tuning import TASKS
 
 Floats = NDArray[np.float64]
@@ -152,7 +152,10 @@ def intro_surfaces(details: Sequence[Line], folder: Path) -> Path:
     panels[1, 0].axis("off")
     for (top, bottom), line in zip(panels[:, 1:].T, details, strict=True):
         _surface(figure, top, -np.array(line["mean"]).reshape(INTRO.sizes), INTRO, f"mean: {METHODS[line['method']].title}", **limits)
-        _surface(figure, bottom, np.array(line["acquisition"]).reshape(INTRO.sizes), INTRO, "acquisition")
+        values, title = np.array(line["acquisition"]), "acquisition"
+        if line["method"].endswith("ei"):  # spans many decades
+            values, title = np.log10(np.maximum(values, 1e-12)), "log₁₀ of the acquisition"
+        _surface(figure, bottom, values.reshape(INTRO.sizes), INTRO, title)
         points = np.array(line["points"])
         for panel in (top, bottom):
             panel.plot(*points[: line["n_start"]].T, "o", color="white", mec="black", ms=4, label="start")
@@ -236,28 +239,38 @@ def _is_mean(line: Line, mean: float) -> bool:
     return abs(np.exp(priors["lengthscale_log_mean"]) - mean) < 1e-9 and (priors["noise_shape"], priors["noise_rate"]) == (1.0, 0.01)
 
 
-def factors(line: Line, folder: Path) -> Path:
-    """Aligned factors of a run on Griewank-3 with 90 % bands, beside the cosines the function is made of."""
+def factors(lines: Sequence[Line], folder: Path) -> Path:
+    """Aligned factors of runs on Griewank-3 with 90 % bands, beside the cosines the function is made of; one row per run.
+
+    Of each run the component that is most like the cosines is shown; the cosine similarity of its mean factor stands in the title.
+    """
     plt = _pyplot()
-    problem = PROBLEMS[line["problem"]]
-    figure, panels = plt.subplots(len(line["factor_mean"][0]), problem.n_dims, figsize=(4.6 * problem.n_dims, 6.6), squeeze=False)
-    order = np.argsort(-np.abs(np.mean(line["weights"], axis=0)))  # the largest component first
-    for row, r in enumerate(order):
-        for d, axis in enumerate(problem.axes):
-            panel = panels[row, d]
+    problem = PROBLEMS["griewank3"]
+    figure, panels = plt.subplots(len(lines), problem.n_dims, figsize=(4.6 * problem.n_dims, 2.7 * len(lines)), squeeze=False)
+    for row, line in zip(panels, lines, strict=True):
+        waves = [np.cos(axis / np.sqrt(d + 1)) for d, axis in enumerate(problem.axes)]
+        alike = np.array([[_similarity(wave, factor) for factor in line["factor_mean"][d]] for d, wave in enumerate(waves)])
+        r = int(np.abs(alike).prod(axis=0).argmax())
+        found = queries_to_hit(line, problem, True)
+        row[0].set_ylabel(
+            f"{METHODS[line['method']].title.split(' (')[0]}\nseed {line['seed']}: " + (f"found in {found}" if found else "not found")
+        )
+        for d, (panel, axis, wave) in enumerate(zip(row, problem.axes, waves, strict=True)):
             mean, low, high = (np.array(line[f"factor_{name}"][d][r]) for name in ("mean", "low", "high"))
+            scale = float(np.sign(alike[d, r]) or 1.0) / np.sqrt(np.mean(wave**2))
             fine = np.linspace(axis[0], axis[-1], 400)
-            cosine = np.cos(fine / np.sqrt(d + 1))
-            at_cells = np.cos(axis / np.sqrt(d + 1))
-            scale = float(np.sign(at_cells @ mean) or 1.0) / np.sqrt(np.mean(at_cells**2))
-            panel.plot(fine, scale * cosine, color="grey", lw=0.9, ls=":", label=f"cos(x / √{d + 1}), scaled")
-            panel.plot(axis, scale * at_cells, "x", color="grey", ms=5)
+            panel.plot(fine, scale * np.cos(fine / np.sqrt(d + 1)), color="grey", lw=0.9, ls=":", label=f"cos(x / √{d + 1}), scaled")
+            panel.plot(axis, scale * wave, "x", color="grey", ms=5)
             panel.fill_between(axis, low, high, color="C0", alpha=0.2, lw=0, label="90 % band")
             panel.plot(axis, mean, "o-", color="C0", ms=3, label="mean of the aligned factor")
-            panel.set_title(f"component {row + 1}, dimension {d + 1}", fontsize=10)
-    panels[0, 0].legend(fontsize=7)
-    figure.tight_layout()
+            panel.set_title(f"dimension {d + 1}, similarity {abs(alike[d, r]):.2f}", fontsize=10)
+    figure.tight_layout(rect=(0, 0.03, 1, 1))
+    _legend(figure, panels[0, 0], 3)
     return _save(figure, folder / "factors.png")
+
+
+def _similarity(a: Floats, b: Sequence[float]) -> float:
+    return float(a @ np.array(b) / (np.linalg.norm(a) * np.linalg.norm(b)))
 
 
 def tuning(lines: Sequence[Line], folder: Path) -> Path:

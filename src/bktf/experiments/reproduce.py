@@ -106,7 +106,7 @@ def hyperpriors(request: Request) -> None:
         _show(
             request,
             "hyperpriors",
-            "Branin with other priors: runs that hit the best cell, median distance to it",
+            "Branin with other priors: runs that hit the best cell, in how many queries (median); mean distance to its value at the end",
             tables.hyperpriors(lines),
         )
     if lines and details:
@@ -114,10 +114,10 @@ def hyperpriors(request: Request) -> None:
 
 
 def factors(request: Request) -> None:
-    """Latent factors of a run on Griewank-3."""
+    """Latent factors of runs on Griewank-3."""
     details = request.lines("details", detail_jobs("factors", request.quick), run_detail)
     if details:
-        _drawn(figures.factors(details[-1], request.folder / "figures"))
+        _drawn(figures.factors(_in_order(details), request.folder / "figures"))
 
 
 def tuning(request: Request) -> None:
@@ -139,7 +139,7 @@ EXPERIMENTS: dict[str, Callable[[Request], None]] = {
 
 
 def _in_order(lines: Sequence[Line]) -> list[Line]:
-    return sorted(lines, key=lambda line: list(METHODS).index(line["method"]))
+    return sorted(lines, key=lambda line: (list(METHODS).index(line["method"]), line["seed"]))
 
 
 def _show(request: Request, name: str, title: str, table: str) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +43,14 @@ def _mean_std(values: Floats, digits: int, n_usual: int) -> str:
     """Mean ± standard deviation, with the number of runs where it is not the usual one."""
     if len(values) == 0:
         return NONE
-    shown = f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}"
+    shown = f"{_fixed(np.mean(values), digits)} ± {np.std(values):.{digits}f}"
     return shown if len(values) == n_usual else f"{shown} ({len(values)} runs)"
+
+
+def _fixed(value: float | np.floating[Any], digits: int) -> str:
+    """A number with so many decimals and no minus sign before zeros."""
+    text = f"{value:.{digits}f}"
+    return text.lstrip("-") if float(text) == 0 else text
 
 
 def _final(lines: Sequence[Line]) -> Floats:
@@ -73,14 +80,13 @@ def errors(lines: Sequence[Line], against_grid: bool) -> str:
 
 def evaluations(lines: Sequence[Line]) -> str:
     """Runs that hit the best cell exactly, and the median number of queries of those that did."""
+    return _with_paper([*PAPER, *CONTROLS], methods_in(lines, METHODS), lambda p, m: _hits(lines_of(lines, p.name, m), p), None)
 
-    def ours(problem: Problem, method: str) -> str:
-        found = lines_of(lines, problem.name, method)
-        counts = [queries_to_hit(line, problem, True) for line in found]
-        hits = [c for c in counts if c is not None]
-        return NONE if not found else f"{len(hits)} of {len(found)}" + (f" in {np.median(hits):.0f}" if hits else "")
 
-    return _with_paper([*PAPER, *CONTROLS], methods_in(lines, METHODS), ours, None)
+def _hits(lines: Sequence[Line], problem: Problem) -> str:
+    """How many runs hit the best cell exactly, and the median of their queries."""
+    hits = [h for h in (queries_to_hit(line, problem, True) for line in lines) if h is not None]
+    return NONE if not lines else f"{len(hits)} of {len(lines)}" + (f" in {np.median(hits):.0f}" if hits else "")
 
 
 def cpu(lines: Sequence[Line]) -> str:
@@ -128,16 +134,13 @@ def intro(lines: Sequence[Line]) -> str:
             row = [f"{problem.title}: {title}"]
             for method in methods:
                 found = lines_of(lines, problem.name, method)
-                hits = [h for h in (queries_to_hit(line, problem, True) for line in found) if h is not None]
-                away = _final(found) - problem.best_grid_value
-                median = f" in {np.median(hits):.0f}" if hits else ""
-                row.append(f"{len(hits)} of {len(found)}{median}" if cell else _mean_std(away, 3, usual))
+                row.append(_hits(found, problem) if cell else _mean_std(_final(found) - problem.best_grid_value, 3, usual))
             rows.append(row)
     return markdown(["", *(METHODS[m].title for m in methods)], rows)
 
 
 def hyperpriors(lines: Sequence[Line]) -> str:
-    """Branin with other priors: runs that hit the best cell, and the median distance to its value."""
+    """Branin with other priors: runs that hit the best cell, in how many queries, and the mean distance to its value at the end."""
     methods, problem, tables = methods_in(lines, METHODS), PROBLEMS["branin"], []
 
     def cell(method: str, priors: dict[str, float]) -> str:
@@ -146,8 +149,7 @@ def hyperpriors(lines: Sequence[Line]) -> str:
             for line in lines_of(lines, "branin", method)
             if all(math.isclose(line["settings"]["priors"][name], value, rel_tol=1e-9) for name, value in priors.items())
         ]
-        hits = sum(queries_to_hit(line, problem, True) is not None for line in found)
-        return f"{hits} of {len(found)}, {np.median(_final(found) - problem.best_grid_value):.2f}" if found else NONE
+        return f"{_hits(found, problem)}; {_fixed(np.mean(_final(found) - problem.best_grid_value), 2)}" if found else NONE
 
     for method in methods:
         usual = {"noise_shape": 1.0, "noise_rate": 0.01}
