@@ -20,7 +20,7 @@ FIGURES = {
 }  # fmt: skip
 TABLES = {
     "intro", "functions_grid", "functions_true", "functions_hits", "functions_cpu", "profiles_exact", "profiles_tolerance", "hyperpriors",
-    "tuning",
+    "tuning", "variants",
 }  # fmt: skip
 
 

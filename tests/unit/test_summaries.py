@@ -37,7 +37,6 @@ def test_profiles_and_areas_are_those_worked_out_by_hand() -> None:
         line("tpe", 0, [99, 99, 9, best, 9, 9]),  # 2
         line("bktf-max", 1, [99, 99, 9, 9, 9, best]),  # 4
         line("tpe", 1, [99, 99, 9, 9, 9, 9]),  # fails: 4 + 100
-        line("tpe", 2, [99, 99, best, 9, 9, 9]),  # the other method has no such run: left out
     ]
     found = profiles(lines, [BRANIN], ["bktf-max", "tpe"], exact=True)
     np.testing.assert_array_equal(found["bktf-max"].shares, np.ones(51))
@@ -45,6 +44,15 @@ def test_profiles_and_areas_are_those_worked_out_by_hand() -> None:
     expected = np.where(np.arange(1, 52) >= 26, 1.0, np.where(np.arange(1, 52) >= 2, 0.5, 0.0))  # ratios 2 and 104 / 4
     np.testing.assert_array_equal(found["tpe"].shares, expected)
     assert found["tpe"].area == pytest.approx(expected.sum())
+
+
+def test_a_run_that_nobody_solves_counts_for_nobody_and_one_method_may_have_more_runs() -> None:
+    best = BRANIN.best_grid_value
+    lines = [line(m, 0, [99, 99, 9, 9]) for m in ("bktf-max", "tpe")] + [line("tpe", 1, [99, 99, best, 9])]
+    found = profiles(lines, [BRANIN], ["bktf-max", "tpe", "random"], exact=True)
+    assert found["bktf-max"].area == 0
+    assert found["tpe"].area == 51 / 2
+    assert np.isnan(found["random"].area)
 
 
 def test_the_areas_rule_gives_the_printed_values_of_a_method_that_always_fails() -> None:

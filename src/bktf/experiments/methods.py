@@ -46,9 +46,16 @@ class BktfChooser:
     def __call__(self, X: Floats, y: Floats) -> Floats:
         """Fit, starting where the last chain ended, and take the best cell that was not tried."""
         settings = dict(self.settings)
-        priors = Priors(**settings.pop("priors", {}))
+        priors, warm = Priors(**settings.pop("priors", {})), settings.pop("warm_start", True)
         self.last = fit(
-            self.grid.axes, X, y, seed=seed_for(self.seed, len(y)), priors=priors, warm_start=self.last, n_threads=1, **settings
+            self.grid.axes,
+            X,
+            y,
+            seed=seed_for(self.seed, len(y)),
+            priors=priors,
+            warm_start=self.last if warm else None,
+            n_threads=1,
+            **settings,
         )
         return self.last.argmin(self.acquisition, beta=BETA, exclude=X)
 

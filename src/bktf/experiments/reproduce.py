@@ -14,7 +14,7 @@ from bktf.experiments.details import detail_jobs, run_detail
 from bktf.experiments.lines import Job, Line, run_missing
 from bktf.experiments.methods import METHODS, choose_methods
 from bktf.experiments.runs import run_job
-from bktf.experiments.studies import NAMES, functions_jobs, hyperprior_jobs, intro_jobs
+from bktf.experiments.studies import NAMES, functions_jobs, hyperprior_jobs, intro_jobs, variant_jobs
 from bktf.experiments.tuning import TASKS, run_tuning, tuning_jobs
 
 NEEDED = {"joblib": "joblib", "sklearn": "scikit-learn", "matplotlib": "Matplotlib"}  # module: what a reader calls it
@@ -98,7 +98,7 @@ def profiles(request: Request) -> None:
 
 
 def hyperpriors(request: Request) -> None:
-    """Branin with other priors."""
+    """Branin with other priors, and what else the paper leaves open on a few functions."""
     methods = [m for m in request.wanted if m in ("bktf-max", "bktf-ei")]
     lines = request.lines("hyperpriors", hyperprior_jobs(methods, request.n_seeds, request.quick), run_job)
     details = request.lines("details", detail_jobs("hyperpriors", request.quick) if methods else [], run_detail)
@@ -111,6 +111,10 @@ def hyperpriors(request: Request) -> None:
         )
     if lines and details:
         _drawn(figures.hyperprior_curves(lines, details[-1], request.folder / "figures"))
+    varied = request.lines("variants", variant_jobs(methods, request.n_seeds, request.quick), run_job)
+    if varied:
+        title = "Other settings, max over draws: runs that hit the best cell, in how many queries (median)"
+        _show(request, "variants", title, tables.variants(varied))
 
 
 def factors(request: Request) -> None:

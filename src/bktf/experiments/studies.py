@@ -20,6 +20,17 @@ DEAR_SEEDS = 3  # of what enumerates three million cells for each query, unless 
 LENGTHSCALE_MEANS = (0.05, 0.1, 0.5, 1.0, 2.0)  # the paper's
 NOISE_SHAPES = (1e-6, 1e-4, 1e-2, 1.0, 10.0)  # a₀; the paper gives no values
 NOISE_RATES = (1e-6, 1e-4, 1e-2, 1.0)  # b₀
+VARIANTS: dict[str, dict[str, Any]] = {  # what else the paper leaves open, or might have done
+    "as pinned down": {},
+    "a₀ = b₀ = 10⁻⁶": {"priors": PAPER_PRIORS | {"noise_shape": 1e-6, "noise_rate": 1e-6}},
+    "no warm start": {"warm_start": False},
+    "shared length-scales": {"shared_lengthscales": True},
+    "rank 1": {"rank": 1},
+    "rank 4": {"rank": 4},
+    "four chains of 100 kept draws": {"n_chains": 4, "n_sweeps": 300},
+    "2000 sweeps, 1000 kept": {"n_sweeps": 2000, "n_burn_in": 1000},
+}
+VARIED = ("branin", "damavandi", "schaffer", "griewank3")
 
 
 def job(experiment: str, problem: str, method: str, seed: int, quick: bool, settings: dict[str, Any] | None = None) -> Job:
@@ -65,3 +76,15 @@ def hyperprior_jobs(methods: Sequence[str], n_seeds: int | None, quick: bool) ->
                     one = job("hyperpriors", "branin", m, s, quick, PAPER_SETTINGS | {"priors": priors})
                     seen.setdefault(repr(one), one)  # the middle of both grids is one run
     return list(seen.values())
+
+
+def variant_jobs(methods: Sequence[str], n_seeds: int | None, quick: bool) -> list[Job]:
+    """Some functions with other settings and the paper's acquisition, to see whether one of them gives the paper's figures."""
+    seeds = range(n_seeds or (1 if quick else N_SEEDS["hyperpriors"]))
+    shown = list(VARIANTS)[: 2 if quick else None] if "bktf-max" in methods else []
+    return [
+        {**job("variants", problem, "bktf-max", seed, quick, PAPER_SETTINGS | VARIANTS[name]), "variant": name}
+        for seed in seeds
+        for name in shown
+        for problem in VARIED
+    ]

@@ -60,27 +60,24 @@ def queries_to_hit(line: Line, problem: Problem, exact: bool) -> int | None:
 def profiles(
     lines: Sequence[Line], problems: Sequence[Problem], methods: Sequence[str], exact: bool, n_max: int | None = None
 ) -> dict[str, Profile]:
-    """The curve of every method over the replications that all methods have, of all problems given.
+    """The curve of every method over its replications of all problems given.
 
-    An experiment is one replication of one problem; a method that fails it counts as its budget plus 100. The area is the plain sum over
-    ρ = 1 … N_max + 1. Paper: appendix on performance profiles.
+    An experiment is one replication of one problem. A method that fails it counts as its budget plus 100 evaluations, against the fewest
+    that a method needed; where all fail, nobody has solved it at any factor (the rule by its letter would call everybody best). The area is
+    the plain sum over ρ = 1 … N_max + 1. Paper: appendix on performance profiles.
     """
     ratios: dict[str, list[float]] = {method: [] for method in methods}
     for problem in problems:
-        runs = {method: {line["seed"]: line for line in lines_of(lines, problem.name, method)} for method in methods}
-        for seed in sorted(set.intersection(*(set(by_seed) for by_seed in runs.values()))):
-            needed = {m: _cost(by_seed[seed], problem, exact) for m, by_seed in runs.items()}
-            for method, count in needed.items():
-                ratios[method].append(count / min(needed.values()))
-    largest = n_max or max(problem.budget for problem in problems)
-    factors = np.arange(1, largest + 2)
+        found = [(line, queries_to_hit(line, problem, exact)) for m in methods for line in lines_of(lines, problem.name, m)]
+        for seed in {line["seed"] for line, _ in found}:
+            here = [(line, queries) for line, queries in found if line["seed"] == seed]
+            fewest = min((queries for _, queries in here if queries is not None), default=0)
+            for line, queries in here:
+                cost = len(line["values"]) - line["n_start"] + BUDGET_OF_FAILURE if queries is None else queries
+                ratios[line["method"]].append(cost / fewest if fewest else np.inf)
+    factors = np.arange(1, (n_max or max(problem.budget for problem in problems)) + 2)
     shares = {m: np.array([np.mean(np.array(r) <= f) if r else np.nan for f in factors]) for m, r in ratios.items()}
     return {m: Profile(factors, s, float(s.sum())) for m, s in shares.items()}
-
-
-def _cost(line: Line, problem: Problem, exact: bool) -> int:
-    found = queries_to_hit(line, problem, exact)
-    return len(line["values"]) - line["n_start"] + BUDGET_OF_FAILURE if found is None else found
 
 
 def methods_in(lines: Sequence[Line], order: Mapping[str, object]) -> list[str]:

@@ -1,0 +1,30 @@
+"""Put the tables that `bktf reproduce` wrote into docs/reproduction.md, each after its marker.
+
+python -m benchmarks.reproduction_page
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "reproduction.md"
+TABLES = ROOT / "results" / "tables"
+PLACE = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+def fill(text: str, tables: Path) -> str:
+    """The page with every table replaced by the one of its name."""
+    return PLACE.sub(lambda m: f"{m[1]}{(tables / f'{m[2]}.md').read_text(encoding='utf-8')}{m[4]}", text)
+
+
+def main() -> int:
+    before = PAGE.read_text(encoding="utf-8")
+    after = fill(before, TABLES)
+    PAGE.write_text(after, encoding="utf-8")
+    print("tables put in place" if after != before else "nothing to change")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
