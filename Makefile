@@ -12,18 +12,19 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $(SOURCES) | sha256
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test test-bugs test-integrations lint bench bench-peers study-ascent study-sampler clean
+.PHONY: help demo test test-bugs test-integrations lint bench bench-peers study-ascent study-sampler study-reproduction clean
 
 help:
 	@echo "make demo   optimise a test function and say how close it came"
 	@echo "make test   all tests"
 	@echo "make test-bugs  put bugs into copies of the sampler and see its statistical tests fail"
-	@echo "make test-integrations  scikit-learn, BoTorch and ArviZ, in an environment of its own (installs torch)"
+	@echo "make test-integrations  scikit-learn, BoTorch, ArviZ and Keras, in an environment of its own (installs torch)"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  speed, as ratios in one run"
 	@echo "make bench-peers  one suggestion against Optuna's GPSampler and BoTorch's SAAS (installs torch)"
 	@echo "make study-ascent  coordinate ascent against enumeration on the paper's grids (five minutes)"
 	@echo "make study-sampler  the sampler's defaults against alternatives, resumable (half an hour)"
+	@echo "make study-reproduction  the paper's experiments: makes the runs that are missing, draws tables and figures (hours from nothing)"
 	@echo "make clean  remove the virtual environment and caches"
 
 $(READY): pyproject.toml
@@ -51,6 +52,10 @@ bench: $(READY)
 study-ascent: $(READY)
 	$(BIN)/python -m benchmarks.ascent
 
+study-reproduction: .venv-integrations/.ready
+	.venv-integrations/bin/bktf reproduce all
+	.venv-integrations/bin/python -m benchmarks.reproduction_page
+
 study-sampler: $(READY)
 	$(BIN)/python -m benchmarks.sampler_study
 
@@ -61,7 +66,7 @@ study-sampler: $(READY)
 	.venv-peers/bin/pip install --quiet --disable-pip-version-check -e '.[peers]'
 	touch $@
 
-# The same for the integrations: scikit-learn, BoTorch, ArviZ and pandas, each with its own small tests.
+# The same for the integrations: scikit-learn, BoTorch, ArviZ, pandas and Keras, each with its own small tests.
 .venv-integrations/.ready: pyproject.toml
 	test -x .venv-integrations/bin/python || $(PYTHON) -m venv .venv-integrations
 	.venv-integrations/bin/pip install --quiet --disable-pip-version-check $(TORCH)
