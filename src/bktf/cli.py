@@ -168,7 +168,9 @@ def run_reproduce(options: argparse.Namespace) -> int:
                 quick=options.quick, tables_only=options.tables,
             ),
         )  # fmt: skip
-    except (ValueError, OSError) as error:
+    except BrokenPipeError:
+        raise
+    except (ValueError, OSError, ArithmeticError) as error:
         print(f"bktf reproduce: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     return 0

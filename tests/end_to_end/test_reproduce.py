@@ -11,7 +11,7 @@ import pytest
 from bktf import cli, warmup
 from bktf.experiments import tuning
 from bktf.experiments.lines import append_line, read_lines
-from bktf.experiments.reproduce import EXPERIMENTS, Request, reproduce
+from bktf.experiments.reproduce import EXPERIMENTS, Request, reproduce, tasks_of
 from conftest import ROOT
 
 FIGURES = {
@@ -19,8 +19,8 @@ FIGURES = {
     "tuning",
 }  # fmt: skip
 TABLES = {
-    "intro", "functions_grid", "functions_true", "functions_hits", "functions_cpu", "profiles_exact", "profiles_tolerance", "hyperpriors",
-    "tuning", "variants",
+    "intro", "functions_grid", "functions_true", "functions_hits", "functions_cpu", "profiles_paper", "profiles_exact", "profiles_tolerance",
+    "hyperpriors", "variants", "tuning",
 }  # fmt: skip
 
 
@@ -74,7 +74,8 @@ def test_a_replication_is_reproducible_from_its_line(quick: Path) -> None:
     ("arguments", "message"),
     [
         (["functions", "--methods", "gpp"], "a method must be one of"),
-        (["tuning", "--tasks", "svm", "--quick"], "a task must be one of"),
+        (["all", "--tasks", "svm", "--quick"], "a task must be one of"),
+        (["functions", "--tasks", "rf-regressor"], "--tasks belongs to tuning"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
@@ -84,6 +85,29 @@ def test_bad_input_is_one_line_and_exit_code_2(
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_some_methods_do_not_replace_the_tables_of_all(quick: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {p: p.read_bytes() for p in quick.rglob("*") if p.suffix in (".md", ".png", ".jsonl") and "partial" not in p.parts}
+    assert cli.main(["reproduce", "all", "--quick", "--methods", "bktf-ei", "tpe", "--jobs", "2", "--results", str(quick.parent)]) == 0
+    assert {p: p.read_bytes() for p in before} == before
+    assert "TPE" in (quick / "partial" / "tables" / "functions_hits.md").read_text()
+    assert "GP" not in (quick / "partial" / "tables" / "functions_hits.md").read_text()
+    assert cli.main(["reproduce", "hyperpriors", "--quick", "--methods", "tpe", "--results", str(quick.parent)]) == 0
+    assert "have no part in it" in capsys.readouterr().out
+
+
+def test_tables_of_an_empty_folder_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["reproduce", "profiles", "--tables", "--results", str(tmp_path)]) == 0
+    assert "has no lines of these runs" in capsys.readouterr().out
+
+
+def test_networks_that_cannot_be_run_are_said_before_anything_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in ("keras", "jax") else object())
+    with pytest.raises(ValueError, match=r"need keras and jax, which is not installed; install bktf\[networks\]"):
+        reproduce("all", Request(folder=tmp_path, methods=[], tasks=["rf-regressor", "nn-regressor"]))
+    assert tasks_of(Request(folder=tmp_path, methods=[])) == ["rf-classifier", "rf-regressor"]
+    assert len(tasks_of(Request(folder=tmp_path, methods=[], tables_only=True))) == 6
 
 
 def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

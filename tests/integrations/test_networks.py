@@ -23,10 +23,16 @@ def test_training_is_that_of_keras_fit(task: NetworkTask, neurons: int, batch: i
     model.fit(X, Y, batch_size=batch, epochs=epochs, shuffle=False, verbose=0)
     rows = networks.batches(len(X), batch, np.arange(len(X)), networks.LONGEST, None)
     wide = [w[None] for w in networks.widened(weights)]
-    ours = networks.trainer(task, X.shape[1])(wide, X, Y, rows[None], epochs, networks.LONGEST + 1)
+    state = (wide, networks.fresh_memory(task, X.shape[1], 1))
+    train = networks.trainer(task, X.shape[1])
+    ours, memory = train(state, X, Y, rows[None], epochs, networks.LONGEST + 1)
     expected = networks.widened(model.get_weights())
     for mine, theirs in zip(ours, expected, strict=True):
         np.testing.assert_allclose(np.asarray(mine[0]), theirs, rtol=2e-3, atol=2e-4)  # single precision, another order of sums
+    model.fit(X, Y, batch_size=batch, epochs=epochs, shuffle=False, verbose=0)  # goes on, and so does what Adam remembers
+    ours, _ = train((ours, memory), X, Y, rows[None], epochs, networks.LONGEST + 1)
+    for mine, theirs in zip(ours, networks.widened(model.get_weights()), strict=True):
+        np.testing.assert_allclose(np.asarray(mine[0]), theirs, rtol=4e-3, atol=4e-4)
     assert not np.any(np.asarray(ours[0][0])[:, neurons:])  # neurons that are not there stay away
     predicted = model.predict(X, verbose=0)
     _, y, _ = _data(task)
@@ -50,7 +56,8 @@ def test_patience_ends_training_as_early_stopping_does(task: NetworkTask) -> Non
     rows = networks.batches(len(X), 20, np.arange(len(X)), networks.LONGEST, None)[None]
     wide = [w[None] for w in networks.widened(weights)]
     train = networks.trainer(task, X.shape[1])
-    patient, exact = train(wide, X, Y, rows, 40, 2), train(wide, X, Y, rows, n_epochs, 1000)
+    state = (wide, networks.fresh_memory(task, X.shape[1], 1))
+    (patient, _), (exact, _) = train(state, X, Y, rows, 40, 2), train(state, X, Y, rows, n_epochs, 1000)
     assert n_epochs < 40
     for a, b in zip(patient, exact, strict=True):
         np.testing.assert_array_equal(np.asarray(a), np.asarray(b))

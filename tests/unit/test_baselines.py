@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bktf.experiments import gp as baseline
-from bktf.experiments.methods import METHODS, PAPER_SETTINGS, choose_methods
+from bktf.experiments.methods import METHODS, PAPER_SETTINGS, choose_methods, run_settings
 from bktf.experiments.problems import PROBLEMS, start_points
 
 
@@ -88,7 +88,8 @@ def test_constant_and_two_values_can_be_fitted_without_a_warning() -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_chooses_in_the_box_and_grid_methods_never_a_cell_twice(name: str) -> None:
     problem = PROBLEMS["schaffer"]
-    settings = PAPER_SETTINGS | {"n_sweeps": 30, "n_burn_in": 10} if METHODS[name].is_bktf else {}
+    settings = run_settings(name, 4, PAPER_SETTINGS | {"n_sweeps": 30, "n_burn_in": 10})
+    del settings["budget"]
     chooser = METHODS[name].make(problem, 5, settings)
     again = METHODS[name].make(problem, 5, settings)
     X = start_points(problem, 5)

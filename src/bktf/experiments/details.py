@@ -65,7 +65,7 @@ def _of_posterior(posterior: Posterior, problem: Problem) -> dict[str, Any]:
 def _of_gp(job: Job, problem: Problem, X: Floats, y: Floats) -> dict[str, Any]:
     """Surfaces of mean and acquisition of the Gaussian process."""
     low, high = np.array(problem.low), np.array(problem.high)
-    gp = fit_gp((X - low) / (high - low), -y, job["seed"])
+    gp = fit_gp((X - low) / (high - low), -y, job["seed"], job["settings"])
     mean, std = gp.predict((problem.points_at(np.arange(problem.n_cells)) - low) / (high - low))
     score = make_score(job["method"].split("-")[1], -y, BETA)
     return {"mean": -(mean * (float(y.std()) or 1.0)) + y.mean(), "acquisition": score(mean, std)}

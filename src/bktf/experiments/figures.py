@@ -19,6 +19,7 @@ COLOURS = {
     "bktf-max": "#08519c", "bktf-ucb": "#4292c6", "bktf-ei": "#00a087", "gp-ei": "#d7301f", "gp-ucb": "#fc8d59",
     "gpgrid-ei": "#7a0177", "gpgrid-ucb": "#c51b8a", "tpe": "#b8860b", "random": "#777777",
 }  # fmt: skip
+WIDTHS = dict(zip(COLOURS, np.linspace(1.2, 5.2, len(COLOURS))[::-1], strict=True))  # so that curves that coincide all show
 LEAST_ERROR = 1e-4  # what logarithmic axes show for zero
 DPI = 110
 
@@ -73,7 +74,7 @@ def function_curves(lines: Sequence[Line], folder: Path) -> Path:
     for panel in panels[-1]:
         panel.set_xlabel("queries after the start")
     for panel in panels[:, 0]:
-        panel.set_ylabel(f"best value − minimum ({LEAST_ERROR:g}: found)")
+        panel.set_ylabel(f"best value − minimum ({LEAST_ERROR:g} or less)")
     figure.tight_layout(rect=(0, 0.045, 1, 1))
     _legend(figure, panels[0, 0], 5)
     return _save(figure, folder / "functions_curves.png")
@@ -114,7 +115,7 @@ def profile_curves(lines: Sequence[Line], folder: Path) -> Path:
     for block, exact in ((panels[:2], True), (panels[2:], False)):
         for panel, (title, problems) in zip(block.ravel(), sets, strict=True):
             for method, profile in profiles(lines, problems, methods, exact).items():
-                style = {"color": COLOURS[method], "lw": 1.6, "where": "post", "label": METHODS[method].title}
+                style = {"color": COLOURS[method], "lw": WIDTHS[method], "where": "post", "label": METHODS[method].title, "alpha": 0.85}
                 panel.step(profile.factors, profile.shares, **style)
             panel.set_title(f"{title} – {'exact hit' if exact else '1 % of the range (ours)'}", fontsize=10)
             panel.set_xscale("log")
@@ -122,7 +123,7 @@ def profile_curves(lines: Sequence[Line], folder: Path) -> Path:
     for panel in panels[-1]:
         panel.set_xlabel("factor ρ of the best method's evaluations")
     for panel in panels[:, 0]:
-        panel.set_ylabel("share of runs solved")
+        panel.set_ylabel("share of runs within factor ρ\n(a failure counts N + 100)")
     figure.tight_layout(rect=(0, 0.05, 1, 1))
     _legend(figure, panels[0, 0], 5)
     return _save(figure, folder / "profiles.png")
@@ -161,7 +162,7 @@ def intro_surfaces(details: Sequence[Line], folder: Path) -> Path:
             panel.plot(*points[: line["n_start"]].T, "o", color="white", mec="black", ms=4, label="start")
             panel.plot(*points[line["n_start"] :].T, "o", color="red", mec="black", ms=4, label="queried")
     for panel in panels.ravel()[[0, *range(1, len(details) + 1)]]:
-        panel.plot(*np.array(INTRO.minimisers).T, "*", color="red", ms=12, mec="white", ls="none", label="optimum")
+        panel.plot(*np.array(INTRO.minimisers).T, "*", color="cyan", ms=14, mec="black", ls="none", label="optimum")
     figure.legend(*panels[0, 1].get_legend_handles_labels(), loc="lower left", bbox_to_anchor=(0.06, 0.25), frameon=False)
     figure.tight_layout()
     return _save(figure, folder / "intro_surfaces.png")
@@ -259,7 +260,7 @@ def factors(lines: Sequence[Line], folder: Path) -> Path:
             mean, low, high = (np.array(line[f"factor_{name}"][d][r]) for name in ("mean", "low", "high"))
             scale = float(np.sign(alike[d, r]) or 1.0) / np.sqrt(np.mean(wave**2))
             fine = np.linspace(axis[0], axis[-1], 400)
-            panel.plot(fine, scale * np.cos(fine / np.sqrt(d + 1)), color="grey", lw=0.9, ls=":", label=f"cos(x / √{d + 1}), scaled")
+            panel.plot(fine, scale * np.cos(fine / np.sqrt(d + 1)), color="grey", lw=0.9, ls=":", label="the function's own cosine, scaled")
             panel.plot(axis, scale * wave, "x", color="grey", ms=5)
             panel.fill_between(axis, low, high, color="C0", alpha=0.2, lw=0, label="90 % band")
             panel.plot(axis, mean, "o-", color="C0", ms=3, label="mean of the aligned factor")

@@ -5,8 +5,9 @@ Inputs are scaled to [0, 1] and values z-scored; larger is better in this file.
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,12 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Score = Callable[[Floats, Floats], Floats]  # of means and standard deviations
 
-N_RESTARTS = 1  # random starts of the marginal likelihood besides the fixed one
-LENGTHSCALES, AMPLITUDES, NOISES = (1e-2, 1e1), (1e-2, 1e3), (1e-8, 1e0)  # where the marginal likelihood is searched
+SETTINGS = {  # recorded with every run
+    "restarts": 1,  # random starts of the marginal likelihood besides the fixed one
+    "lengthscales": [1e-2, 1e1],  # where the marginal likelihood is searched
+    "amplitudes": [1e-2, 1e3],
+    "noises": [1e-8, 1e0],  # variances, of z-scored values
+}
 LOCAL_STEPS = 200  # of Nelder–Mead, per dimension
 
 
@@ -67,15 +72,16 @@ def _outer_sums(tables: list[Floats]) -> Floats:
     return total
 
 
-def fit_gp(X: Floats, y: Floats, seed: int) -> FittedGP:
+def fit_gp(X: Floats, y: Floats, seed: int, settings: Mapping[str, Any] = SETTINGS) -> FittedGP:
     """Fit by marginal likelihood, with scikit-learn."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-    kernel = ConstantKernel(1.0, AMPLITUDES) * Matern(np.full(X.shape[1], 0.5), LENGTHSCALES, nu=1.5) + WhiteKernel(1e-4, NOISES)
+    amplitudes, lengthscales, noises = (tuple(settings[name]) for name in ("amplitudes", "lengthscales", "noises"))
+    kernel = ConstantKernel(1.0, amplitudes) * Matern(np.full(X.shape[1], 0.5), lengthscales, nu=1.5) + WhiteKernel(1e-4, noises)
     scale = float(y.std()) or 1.0
-    model = GaussianProcessRegressor(kernel, alpha=1e-10, n_restarts_optimizer=N_RESTARTS, random_state=seed)
+    model = GaussianProcessRegressor(kernel, alpha=1e-10, n_restarts_optimizer=settings["restarts"], random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a parameter at its bound: expected with a handful of points
         model.fit(X, (y - y.mean()) / scale)
@@ -129,7 +135,7 @@ def best_cell(gp: FittedGP, axes: tuple[Floats, ...], score: Score, excluded: ND
 
 
 def best_in_box(gp: FittedGP, score: Score) -> Floats:
-    """The best point of [0, 1]^D by DIRECT and then Nelder–Mead from where it ended."""
+    """The best point of [0, 1]^D by DIRECT (SciPy's default, its locally biased form) and then Nelder–Mead from where it ended."""
     from scipy.optimize import Bounds, direct, minimize
 
     n_dims = gp.X.shape[1]

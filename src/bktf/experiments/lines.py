@@ -34,7 +34,7 @@ def read_lines(path: Path) -> list[Line]:
         if isinstance(line, dict):
             lines.append(line)
         else:
-            logger.warning("%s, line %d is not a whole line of JSON; what it recorded is made again", path, number)
+            logger.debug("%s, line %d is not a whole line of JSON", path, number)
     return lines
 
 
@@ -74,12 +74,15 @@ def run_missing(
 
     have = {key_of(line, names) for line in read_lines(path)}
     missing = [] if only_read else [job for job in jobs if key_of(job, names) not in have]
+    if have and missing:
+        logger.info("%s: %d runs of %d are there", path, len(jobs) - len(missing), len(jobs))
     if missing:
         made: Iterable[Line] = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(delayed(work)(job) for job in missing)
         for line in tqdm(made, total=len(missing), desc=title, unit="run", disable=not sys.stderr.isatty()):
             append_line(path, line)
     wanted = {key_of(job, names) for job in jobs}
-    return [line for line in read_lines(path) if key_of(line, names) in wanted]
+    by_key = {key_of(line, names): line for line in read_lines(path)}  # one line of each, should two processes have made the same run
+    return [line for key, line in by_key.items() if key in wanted]
 
 
 def rounded(values: Any) -> Any:

@@ -5,14 +5,14 @@ class and an entry in METHODS.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf.experiments.gp import best_cell, best_in_box, fit_gp, make_score
+from bktf.experiments.gp import SETTINGS, best_cell, best_in_box, fit_gp, make_score
 from bktf.experiments.problems import Grid
 from bktf.fitting import fit
 from bktf.model import Priors
@@ -30,7 +30,7 @@ PAPER_PRIORS = {
     "noise_rate": 0.01,
 }  # the last two: ours
 PAPER_SETTINGS: dict[str, Any] = {name: PRESETS["paper"][name] for name in ("rank", "n_sweeps", "n_burn_in", "n_chains")}
-PAPER_SETTINGS["priors"] = PAPER_PRIORS
+PAPER_SETTINGS |= {"priors": PAPER_PRIORS, "warm_start": PRESETS["paper"]["warm_start"]}
 
 
 @dataclass
@@ -40,13 +40,13 @@ class BktfChooser:
     grid: Grid
     seed: int
     acquisition: str
-    settings: dict[str, Any]
+    settings: dict[str, Any]  # keywords of `bktf.fit`, `beta`, and whether chains start where the last one ended
     last: Posterior | None = None
 
     def __call__(self, X: Floats, y: Floats) -> Floats:
         """Fit, starting where the last chain ended, and take the best cell that was not tried."""
         settings = dict(self.settings)
-        priors, warm = Priors(**settings.pop("priors", {})), settings.pop("warm_start", True)
+        priors, warm, beta = Priors(**settings.pop("priors")), settings.pop("warm_start"), settings.pop("beta", BETA)
         self.last = fit(
             self.grid.axes,
             X,
@@ -57,7 +57,7 @@ class BktfChooser:
             n_threads=1,
             **settings,
         )
-        return self.last.argmin(self.acquisition, beta=BETA, exclude=X)
+        return self.last.argmin(self.acquisition, beta=beta, exclude=X)
 
 
 @dataclass
@@ -68,12 +68,13 @@ class GPChooser:
     seed: int
     acquisition: str
     on_grid: bool
+    settings: dict[str, Any]
 
     def __call__(self, X: Floats, y: Floats) -> Floats:
         """Fit anew and maximise the acquisition."""
         low, high = np.array(self.grid.low), np.array(self.grid.high)
-        gp = fit_gp((X - low) / (high - low), -y, seed_for(self.seed, len(y)) % 2**32)
-        score = make_score(self.acquisition, -y, BETA)
+        gp = fit_gp((X - low) / (high - low), -y, seed_for(self.seed, len(y)) % 2**32, self.settings)
+        score = make_score(self.acquisition, -y, self.settings.get("beta", BETA))
         if not self.on_grid:
             return np.asarray(low + (high - low) * best_in_box(gp, score))
         axes = tuple(np.linspace(0.0, 1.0, m) for m in self.grid.sizes)
@@ -137,19 +138,33 @@ class Method:
     make: Callable[[Grid, int, dict[str, Any]], Chooser]
     packages: tuple[str, ...] = ()  # whose versions go into the lines
     is_bktf: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)  # recorded and used, besides those of an experiment
+
+
+def _bktf(title: str, acquisition: str, **settings: Any) -> Method:
+    return Method(title, lambda p, s, o: BktfChooser(p, s, acquisition, o), is_bktf=True, settings=settings)
+
+
+def _gp(title: str, acquisition: str, on_grid: bool, **settings: Any) -> Method:
+    return Method(title, lambda p, s, o: GPChooser(p, s, acquisition, on_grid, o), ("scikit-learn",), settings=SETTINGS | settings)
 
 
 METHODS: dict[str, Method] = {
-    "bktf-max": Method("BKTF, max over draws (the paper's)", lambda p, s, o: BktfChooser(p, s, "max", o), is_bktf=True),
-    "bktf-ucb": Method("BKTF, B-UCB", lambda p, s, o: BktfChooser(p, s, "ucb", o), is_bktf=True),
-    "bktf-ei": Method("BKTF, EI", lambda p, s, o: BktfChooser(p, s, "ei", o), is_bktf=True),
-    "gp-ei": Method("GP, EI", lambda p, s, _: GPChooser(p, s, "ei", False), ("scikit-learn",)),
-    "gp-ucb": Method("GP, UCB", lambda p, s, _: GPChooser(p, s, "ucb", False), ("scikit-learn",)),
-    "gpgrid-ei": Method("GP on the grid, EI", lambda p, s, _: GPChooser(p, s, "ei", True), ("scikit-learn",)),
-    "gpgrid-ucb": Method("GP on the grid, UCB", lambda p, s, _: GPChooser(p, s, "ucb", True), ("scikit-learn",)),
+    "bktf-max": _bktf("BKTF, max over draws (the paper's)", "max"),
+    "bktf-ucb": _bktf("BKTF, B-UCB", "ucb", beta=BETA),
+    "bktf-ei": _bktf("BKTF, EI", "ei"),
+    "gp-ei": _gp("GP, EI", "ei", False),
+    "gp-ucb": _gp("GP, UCB", "ucb", False, beta=BETA),
+    "gpgrid-ei": _gp("GP on the grid, EI", "ei", True),
+    "gpgrid-ucb": _gp("GP on the grid, UCB", "ucb", True, beta=BETA),
     "tpe": Method("TPE", lambda p, s, _: TPEChooser(p, s), ("optuna",)),
     "random": Method("random cells", lambda p, s, _: RandomChooser(p, s)),
 }
+
+
+def run_settings(method: str, budget: int, bktf: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings of a run, as they are recorded: the budget, the method's own, and those of the experiment where it is bktf's."""
+    return {"budget": budget, **(bktf if METHODS[method].is_bktf else {}), **METHODS[method].settings}
 
 
 def choose_methods(names: Sequence[str] | None) -> list[str]:

@@ -83,8 +83,11 @@ def batches(n: int, size: int, rows: NDArray[np.int64], n_epochs: int, rng: np.r
 
 
 @lru_cache(maxsize=64)
-def trainer(task: NetworkTask, n_inputs: int) -> Callable[..., list[Any]]:
-    """A compiled function of (weights, X, Y, batches, epochs, patience) → weights, over a leading axis of folds."""
+def trainer(task: NetworkTask, n_inputs: int) -> Callable[..., tuple[list[Any], list[Any]]]:
+    """A compiled function of ((weights, memory), X, Y, batches, epochs, patience) → (weights, memory), over a leading axis of folds.
+
+    The memory is the optimiser's: training that goes on, as the tutorial's does, goes on with it.
+    """
     keras = _keras()
     import jax
     import jax.numpy as jnp
@@ -106,8 +109,7 @@ def trainer(task: NetworkTask, n_inputs: int) -> Callable[..., list[Any]]:
         keep = jax.tree.map(lambda new, old: jnp.where(used, new, old), (moved, remembered), (weights, memory))
         return keep, value * mask.sum()
 
-    def train(weights: Any, X: Any, Y: Any, rows: Any, n_epochs: Any, patience: Any) -> Any:
-        memory = [v.value for v in model.optimizer.variables]
+    def train(state: Any, X: Any, Y: Any, rows: Any, n_epochs: Any, patience: Any) -> Any:
         count = (rows[0] >= 0).sum()
 
         def unfinished(state: Any) -> Any:
@@ -121,10 +123,18 @@ def trainer(task: NetworkTask, n_inputs: int) -> Callable[..., list[Any]]:
             better = now < best
             return epoch + 1, carry, jnp.where(better, now, best), jnp.where(better, 0, wait + 1)
 
-        start = (0, (weights, memory), jnp.array(jnp.inf, X.dtype), 0)
-        return jax.lax.while_loop(unfinished, one_epoch, start)[1][0]
+        start = (0, state, jnp.array(jnp.inf, X.dtype), 0)
+        return jax.lax.while_loop(unfinished, one_epoch, start)[1]
 
     return jax.jit(jax.vmap(train, in_axes=(0, None, None, 0, None, None)))  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=64)
+def fresh_memory(task: NetworkTask, n_inputs: int, n_networks: int) -> list[Any]:
+    """What the optimiser remembers before it has done anything, for so many networks."""
+    model = build(task, n_inputs, WIDEST)
+    model.optimizer.build(model.trainable_variables)
+    return [np.stack([np.asarray(v.value)] * n_networks) for v in model.optimizer.variables]
 
 
 def folds(n: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -141,13 +151,13 @@ def score(task: NetworkTask, X: Floats, y: Floats, neurons: int, batch: int, epo
     longest = max(rows.size for rows, _ in splits)
     train = trainer(task, x.shape[1])
     networks = [widened(initial_weights(x.shape[1], neurons, task.n_outputs, seed)) for seed in range(N_FOLDS)]
-    weights: list[Any] = [np.stack(layer) for layer in zip(*networks, strict=True)]
+    state: Any = ([np.stack(layer) for layer in zip(*networks, strict=True)], fresh_memory(task, x.shape[1], N_FOLDS))
     forever = LONGEST + 1
     if leaky:
         everything = [batches(n, batch, np.arange(n), LONGEST, np.random.default_rng([7, seed])) for seed in range(N_FOLDS)]
-        weights = train(weights, x, Y, np.stack(everything), epochs, task.patience)
+        state = train(state, x, Y, np.stack(everything), epochs, task.patience)
     rows = [batches(longest, batch, r, LONGEST, np.random.default_rng([11, seed])) for seed, (r, _) in enumerate(splits)]
-    weights = train(weights, x, Y, np.stack(rows), epochs, forever)
+    weights, _ = train(state, x, Y, np.stack(rows), epochs, forever)
     scores = [_evaluate(task, [np.asarray(w[i]) for w in weights], x[held], y[held]) for i, (_, held) in enumerate(splits)]
     return float(np.mean(scores))
 

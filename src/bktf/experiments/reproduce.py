@@ -15,9 +15,17 @@ from bktf.experiments.lines import Job, Line, run_missing
 from bktf.experiments.methods import METHODS, choose_methods
 from bktf.experiments.runs import run_job
 from bktf.experiments.studies import NAMES, functions_jobs, hyperprior_jobs, intro_jobs, variant_jobs
+from bktf.experiments.summaries import methods_in
 from bktf.experiments.tuning import TASKS, run_tuning, tuning_jobs
 
-NEEDED = {"joblib": "joblib", "sklearn": "scikit-learn", "matplotlib": "Matplotlib"}  # module: what a reader calls it
+NEEDED = {"joblib": "joblib", "sklearn": "scikit-learn", "matplotlib": "Matplotlib", "mlxtend": "mlxtend"}  # module: what a reader calls it
+PAPERS = (
+    "gp-ei",
+    "gp-ucb",
+    "gpgrid-ei",
+    "gpgrid-ucb",
+    "bktf-max",
+)  # the methods of the paper's profiles, whose ratios are to the best of them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +45,20 @@ class Request:
         """The methods by name."""
         return choose_methods(self.methods)
 
+    @property
+    def shown(self) -> Path:
+        """Where tables and figures go: those of some methods, seeds or tasks do not replace those of all."""
+        return self.folder / "partial" if self.methods or self.tasks or self.n_seeds is not None else self.folder
+
     def lines(self, name: str, jobs: Sequence[Job], work: Callable[[Job], Line]) -> list[Line]:
         """The lines of the jobs, what is missing made first unless only tables are wanted."""
         path = self.folder / f"{name}.jsonl"
-        return run_missing(path, jobs, NAMES, work, self.n_jobs, name, only_read=self.tables_only)
+        found = run_missing(path, jobs, NAMES, work, self.n_jobs, name, only_read=self.tables_only)
+        if not jobs:
+            print(f"{name}: the methods asked for have no part in it")
+        elif not found:
+            print(f"{name}: {path} has no lines of these runs; without --tables they are made")
+        return found
 
 
 def reproduce(name: str, request: Request) -> None:
@@ -48,8 +66,26 @@ def reproduce(name: str, request: Request) -> None:
     missing = [title for module, title in NEEDED.items() if importlib.util.find_spec(module) is None]
     if missing:
         raise ValueError(f"the experiments need {', '.join(missing)}, which is not installed; install bktf[experiments]")
+    unknown = [task for task in request.tasks if task not in TASKS]
+    if unknown:
+        raise ValueError(f"a task must be one of {', '.join(TASKS)}; got {unknown[0]!r}")
+    if request.tasks and name not in ("tuning", "all"):
+        raise ValueError(f"--tasks belongs to tuning; {name} has none")
+    choose_methods(request.methods)
+    tasks_of(request)
     for experiment in EXPERIMENTS if name == "all" else [name]:
         EXPERIMENTS[experiment](request)
+
+
+def tasks_of(request: Request) -> list[str]:
+    """The tuning tasks: as asked for; otherwise all, without networks where it is quick or they cannot be run."""
+    absent = [module for module in ("keras", "jax") if importlib.util.find_spec(module) is None]
+    if request.tasks:
+        if absent and not request.tables_only and any(TASKS[task].network for task in request.tasks):
+            raise ValueError(f"the network tasks need {' and '.join(absent)}, which is not installed; install bktf[networks]")
+        return list(request.tasks)
+    without = request.quick or (absent and not request.tables_only)
+    return [name for name, task in TASKS.items() if task.network is None or not without]
 
 
 def intro(request: Request) -> None:
@@ -59,18 +95,18 @@ def intro(request: Request) -> None:
     details = request.lines("details", jobs, run_detail)
     if lines:
         _show(request, "intro", "The introductory function: best cell minus best value found (mean ± std)", tables.intro(lines))
-        _drawn(figures.intro_curves(lines, request.folder / "figures"))
+        _drawn(figures.intro_curves(lines, request.shown / "figures"))
     if details:
-        _drawn(figures.intro_surfaces(_in_order(details), request.folder / "figures"))
+        _drawn(figures.intro_surfaces(_in_order(details), request.shown / "figures"))
     for line in details:
         if METHODS[line["method"]].is_bktf:
-            _drawn(figures.intro_posterior(line, request.folder / "figures"))
+            _drawn(figures.intro_posterior(line, request.shown / "figures"))
 
 
 def functions(request: Request) -> None:
     """The six functions and their shifted controls."""
     lines = request.lines("functions", functions_jobs(request.wanted, request.n_seeds, request.quick), run_job)
-    _drawn(figures.surfaces(request.folder / "figures"))
+    _drawn(figures.surfaces(request.shown / "figures"))
     if not lines:
         return
     _show(
@@ -79,7 +115,7 @@ def functions(request: Request) -> None:
     _show(request, "functions_true", "Best value found − true minimum (mean ± std)", tables.errors(lines, False))
     _show(request, "functions_hits", "Runs that hit the best cell exactly, in how many queries (median)", tables.evaluations(lines))
     _show(request, "functions_cpu", "CPU seconds per suggestion", tables.cpu(lines))
-    _drawn(figures.function_curves(lines, request.folder / "figures"))
+    _drawn(figures.function_curves(lines, request.shown / "figures"))
 
 
 def profiles(request: Request) -> None:
@@ -87,14 +123,14 @@ def profiles(request: Request) -> None:
     lines = request.lines("functions", functions_jobs(request.wanted, request.n_seeds, request.quick), run_job)
     if not lines:
         return
-    _show(
-        request,
-        "profiles_exact",
-        "Area under the performance profile, exact hits of the best cell (the paper's rule)",
-        tables.areas(lines, True),
-    )
-    _show(request, "profiles_tolerance", "The same, within 1 % of the range of the best cell (our rule)", tables.areas(lines, False))
-    _drawn(figures.profile_curves(lines, request.folder / "figures"))
+    methods = methods_in(lines, METHODS)
+    if set(PAPERS) <= set(methods):
+        title = "Area under the performance profile among the paper's five methods, by exact hits of the best cell"
+        _show(request, "profiles_paper", title, tables.areas(lines, True, PAPERS, True))
+    _show(request, "profiles_exact", "The same among all methods", tables.areas(lines, True, methods, False))
+    title = "Among all methods, within 1 % of the range of the best cell (our rule)"
+    _show(request, "profiles_tolerance", title, tables.areas(lines, False, methods, False))
+    _drawn(figures.profile_curves(lines, request.shown / "figures"))
 
 
 def hyperpriors(request: Request) -> None:
@@ -110,7 +146,7 @@ def hyperpriors(request: Request) -> None:
             tables.hyperpriors(lines),
         )
     if lines and details:
-        _drawn(figures.hyperprior_curves(lines, details[-1], request.folder / "figures"))
+        _drawn(figures.hyperprior_curves(lines, details[-1], request.shown / "figures"))
     varied = request.lines("variants", variant_jobs(methods, request.n_seeds, request.quick), run_job)
     if varied:
         title = "Other settings, max over draws: runs that hit the best cell, in how many queries (median)"
@@ -119,22 +155,22 @@ def hyperpriors(request: Request) -> None:
 
 def factors(request: Request) -> None:
     """Latent factors of runs on Griewank-3."""
-    details = request.lines("details", detail_jobs("factors", request.quick), run_detail)
+    jobs = [job for job in detail_jobs("factors", request.quick) if job["method"] in request.wanted]
+    details = request.lines("details", jobs, run_detail)
     if details:
-        _drawn(figures.factors(_in_order(details), request.folder / "figures"))
+        _drawn(figures.factors(_in_order(details), request.shown / "figures"))
 
 
 def tuning(request: Request) -> None:
     """The machine-learning tasks."""
-    unknown = [task for task in request.tasks if task not in TASKS]
-    if unknown:
-        raise ValueError(f"a task must be one of {', '.join(TASKS)}; got {unknown[0]!r}")
-    tasks = list(request.tasks or (name for name, task in TASKS.items() if task.network is None or not request.quick))
+    tasks = tasks_of(request)
+    if not request.quick and not request.tasks and len(tasks) < len(TASKS):
+        print("tuning: Keras or JAX is not installed (extra networks), so the network tasks are left out")
     work = partial(run_tuning, scores=request.folder / "scores")
     lines = request.lines("tuning", tuning_jobs(tasks, request.wanted, request.n_seeds, request.quick), work)
     if lines:
         _show(request, "tuning", "Final accuracy in % (digits) and mean squared error (Boston), mean ± std", tables.tuning(lines))
-        _drawn(figures.tuning(lines, request.folder / "figures"))
+        _drawn(figures.tuning(lines, request.shown / "figures"))
 
 
 EXPERIMENTS: dict[str, Callable[[Request], None]] = {
@@ -148,7 +184,7 @@ def _in_order(lines: Sequence[Line]) -> list[Line]:
 
 def _show(request: Request, name: str, title: str, table: str) -> None:
     """Print a table and write it to its file."""
-    path = request.folder / "tables" / f"{name}.md"
+    path = request.shown / "tables" / f"{name}.md"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(table + "\n", encoding="utf-8")
     print(f"\n{title}\n\n{table}\n")

@@ -43,10 +43,10 @@ def chooser_for(job: Job, grid: Any) -> Chooser:
     return METHODS[job["method"]].make(grid, job["seed"], settings)
 
 
-def as_line(job: Job, n_start: int, run: Run) -> Line:
-    """What is recorded of a run."""
+def as_line(job: Job, n_start: int, run: Run, packages: tuple[str, ...] = ()) -> Line:
+    """What is recorded of a run; packages are those of the objective."""
     cpu = {"total": round(sum(run.cpu_seconds), 3), "median": round(float(np.median(run.cpu_seconds)), 4)}
-    used = versions(*METHODS[job["method"]].packages)
+    used = versions(*METHODS[job["method"]].packages, *packages)
     return dict(job) | {"n_start": n_start, "values": rounded(run.y), "cpu_seconds": cpu, "versions": used}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bktf.experiments.lines import Job
-from bktf.experiments.methods import METHODS, PAPER_PRIORS, PAPER_SETTINGS
+from bktf.experiments.methods import METHODS, PAPER_PRIORS, PAPER_SETTINGS, run_settings
 from bktf.experiments.problems import CONTROLS, PAPER, PROBLEMS
 
 NAMES = ("experiment", "problem", "method", "seed", "settings")  # of a job; two lines that agree in them are the same run
@@ -35,9 +35,8 @@ VARIED = ("branin", "damavandi", "schaffer", "griewank3")
 
 def job(experiment: str, problem: str, method: str, seed: int, quick: bool, settings: dict[str, Any] | None = None) -> Job:
     """One run, with the paper's settings unless others are given."""
-    own: dict[str, Any] = {"budget": QUICK_BUDGET if quick else PROBLEMS[problem].budget}
-    if METHODS[method].is_bktf:
-        own |= (PAPER_SETTINGS if settings is None else settings) | (QUICK if quick else {})
+    bktf = (PAPER_SETTINGS if settings is None else settings) | (QUICK if quick else {})
+    own = run_settings(method, QUICK_BUDGET if quick else PROBLEMS[problem].budget, bktf)
     return {"experiment": experiment, "problem": problem, "method": method, "seed": seed, "settings": own}
 
 

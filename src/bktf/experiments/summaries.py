@@ -24,7 +24,7 @@ class Quartiles(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """A Dolan–Moré curve: the share of experiments solved within a factor of the best method, and the area under it."""
+    """A Dolan–Moré curve: the share of experiments in which a method is within a factor of the best one, and the area under it."""
 
     factors: NDArray[np.int64]  # 1 … N_max + 1
     shares: Floats
@@ -49,7 +49,7 @@ def quartiles(curves: Floats) -> Quartiles:
 def queries_to_hit(line: Line, problem: Problem, exact: bool) -> int | None:
     """Queries until the optimum is found, or None.
 
-    exact: a value equal to the best cell's, which a continuous method does not meet. Otherwise a value at most one per cent of the range
+    exact: a value equal to the best cell's, met by continuous methods only by chance. Otherwise a value at most one per cent of the range
     above it, labelled as ours wherever it is shown.
     """
     away = np.array(line["values"][line["n_start"] :]) - problem.best_grid_value
@@ -57,27 +57,31 @@ def queries_to_hit(line: Line, problem: Problem, exact: bool) -> int | None:
     return int(found.argmax()) + 1 if found.any() else None
 
 
-def profiles(
-    lines: Sequence[Line], problems: Sequence[Problem], methods: Sequence[str], exact: bool, n_max: int | None = None
-) -> dict[str, Profile]:
-    """The curve of every method over its replications of all problems given.
+def common_seeds(lines: Sequence[Line], problem: Problem, methods: Sequence[str]) -> list[int]:
+    """The seeds that all methods have run the problem with."""
+    return sorted(set.intersection(*({line["seed"] for line in lines_of(lines, problem.name, m)} for m in methods)))
+
+
+def profiles(lines: Sequence[Line], problems: Sequence[Problem], methods: Sequence[str], exact: bool) -> dict[str, Profile]:
+    """The curve of every method over the replications that all methods have, every problem weighing the same.
 
     An experiment is one replication of one problem. A method that fails it counts as its budget plus 100 evaluations, against the fewest
-    that a method needed; where all fail, nobody has solved it at any factor (the rule by its letter would call everybody best). The area is
-    the plain sum over ρ = 1 … N_max + 1. Paper: appendix on performance profiles.
+    that a method needed, so ratios depend on the methods given; where all fail, nobody is within any factor (by the letter of the rule
+    everybody would be best). The area is the plain sum over ρ = 1 … N_max + 1. Paper: appendix on performance profiles. Differs: D14.
     """
-    ratios: dict[str, list[float]] = {method: [] for method in methods}
+    factors = np.arange(1, max(problem.budget for problem in problems) + 2)
+    shares: dict[str, list[Floats]] = {method: [] for method in methods}
     for problem in problems:
-        found = [(line, queries_to_hit(line, problem, exact)) for m in methods for line in lines_of(lines, problem.name, m)]
-        for seed in {line["seed"] for line, _ in found}:
-            here = [(line, queries) for line, queries in found if line["seed"] == seed]
-            fewest = min((queries for _, queries in here if queries is not None), default=0)
-            for line, queries in here:
-                cost = len(line["values"]) - line["n_start"] + BUDGET_OF_FAILURE if queries is None else queries
-                ratios[line["method"]].append(cost / fewest if fewest else np.inf)
-    factors = np.arange(1, (n_max or max(problem.budget for problem in problems)) + 2)
-    shares = {m: np.array([np.mean(np.array(r) <= f) if r else np.nan for f in factors]) for m, r in ratios.items()}
-    return {m: Profile(factors, s, float(s.sum())) for m, s in shares.items()}
+        seeds = common_seeds(lines, problem, methods)
+        found = {m: {x["seed"]: queries_to_hit(x, problem, exact) for x in lines_of(lines, problem.name, m)} for m in methods}
+        failed = max((len(x["values"]) - x["n_start"] for x in lines if x["problem"] == problem.name), default=0) + BUDGET_OF_FAILURE
+        needed = np.array([[found[m][s] or np.inf for m in methods] for s in seeds], dtype=float).reshape(len(seeds), len(methods))
+        fewest = needed.min(axis=1, keepdims=True, initial=np.inf)
+        ratios = np.where(np.isfinite(fewest), np.minimum(needed, failed) / np.where(np.isfinite(fewest), fewest, 1.0), np.inf)
+        for i, method in enumerate(methods):
+            shares[method].append((ratios[:, i, None] <= factors).mean(axis=0) if seeds else np.full(factors.size, np.nan))
+    curves = {m: np.mean(s, axis=0) for m, s in shares.items()}
+    return {m: Profile(factors, curve, float(curve.sum())) for m, curve in curves.items()}
 
 
 def methods_in(lines: Sequence[Line], order: Mapping[str, object]) -> list[str]:

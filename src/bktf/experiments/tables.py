@@ -12,7 +12,7 @@ from bktf.experiments.lines import Line
 from bktf.experiments.methods import METHODS
 from bktf.experiments.problems import CONTROLS, INTRO, INTRO_CONTROL, PAPER, PROBLEMS, Problem
 from bktf.experiments.studies import LENGTHSCALE_MEANS, NOISE_RATES, NOISE_SHAPES, VARIANTS, VARIED
-from bktf.experiments.summaries import lines_of, methods_in, profiles, queries_to_hit
+from bktf.experiments.summaries import common_seeds, lines_of, methods_in, profiles, queries_to_hit
 from bktf.experiments.tuning import TASKS
 
 Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ def _with_paper(
     rows = []
     for problem in problems:
         rows.append([problem.title, *(ours(problem, m) for m in methods)])
-        if paper is not None and problem.name in published.FUNCTIONS:
+        if paper is not None and set(published.FUNCTIONS.get(problem.name, {})) & set(methods):
             rows.append(
                 ["*the paper's*", *(f"*{paper(problem.name, m)}*" if m in published.FUNCTIONS[problem.name] else "" for m in methods)]
             )
@@ -44,7 +44,11 @@ def _mean_std(values: Floats, digits: int, n_usual: int) -> str:
     if len(values) == 0:
         return NONE
     shown = f"{_fixed(np.mean(values), digits)} ± {np.std(values):.{digits}f}"
-    return shown if len(values) == n_usual else f"{shown} ({len(values)} runs)"
+    return shown if len(values) == n_usual else f"{shown} ({_runs(len(values))})"
+
+
+def _runs(n: int) -> str:
+    return f"{n} run" if n == 1 else f"{n} runs"
 
 
 def _fixed(value: float | np.floating[Any], digits: int) -> str:
@@ -100,25 +104,26 @@ def cpu(lines: Sequence[Line]) -> str:
     return _with_paper(PAPER, methods_in(lines, METHODS), ours, None)
 
 
-def areas(lines: Sequence[Line], exact: bool) -> str:
-    """Areas under the performance profiles of each function, of all six, and of their controls."""
-    methods = methods_in(lines, METHODS)
-    by_problem = {p.name: profiles(lines, [p], methods, exact) for p in (*PAPER, *CONTROLS)}
-    table = _with_paper(
-        [*PAPER, *CONTROLS],
-        methods,
-        lambda problem, method: _number(by_problem[problem.name][method].area),
-        (lambda problem, method: f"{published.FUNCTIONS[problem][method][2]:.1f}") if exact else None,
-    )
-    largest = max(p.budget for p in PAPER)
-    overall = [("all six", PAPER), ("all six, shifted", CONTROLS)]
-    for title, problems in overall:
-        found = profiles(lines, problems, methods, exact, largest)
-        table += f"\n| **{title}** | " + " | ".join(_number(found[m].area) for m in methods) + " |"
-        if exact and problems is PAPER:
-            paper = [f"*{published.OVERALL_AREA[m]:.1f}*" if m in published.OVERALL_AREA else "" for m in methods]
-            table += "\n| *the paper's* | " + " | ".join(paper) + " |"
-    return table
+def areas(lines: Sequence[Line], exact: bool, methods: Sequence[str], with_paper: bool) -> str:
+    """Areas under the performance profiles of each function, of all six, and of their controls, among these methods."""
+    rows = []
+    for title, problems in [*((p.title, [p]) for p in (*PAPER, *CONTROLS)), ("**all six**", PAPER), ("**all six, shifted**", CONTROLS)]:
+        found = profiles(lines, problems, methods, exact)
+        n_runs = sorted({len(common_seeds(lines, p, methods)) for p in problems})
+        runs = (
+            ""
+            if n_runs == [_n_usual(lines)]
+            else f" ({_runs(n_runs[0])})"
+            if len(n_runs) == 1
+            else f" ({n_runs[0]} to {_runs(n_runs[-1])} each)"
+        )
+        rows.append([title + runs, *(_number(found[m].area) for m in methods)])
+        name = problems[0].name if len(problems) == 1 else ""
+        paper = {m: v[2] for m, v in published.FUNCTIONS[name].items()} if name in published.FUNCTIONS else {}
+        paper = published.OVERALL_AREA if problems is PAPER else paper
+        if with_paper and paper:
+            rows.append(["*the paper's*", *(f"*{paper[m]:.1f}*" if m in paper else "" for m in methods)])
+    return markdown(["", *(METHODS[m].title for m in methods)], rows)
 
 
 def _number(value: float) -> str:
@@ -187,7 +192,7 @@ def tuning(lines: Sequence[Line]) -> str:
             best = _final(found)
             row.append(_mean_std(100 * (1 - best) if task.is_classifier else best, 2, usual))
         rows.append(row)
-        if task.name in published.TUNING:
+        if set(published.TUNING.get(task.name, {})) & set(methods):
             paper = published.TUNING[task.name]
             rows.append(["*the paper's*", *(f"*{paper[m][0]:.2f} ± {paper[m][1]:.2f}*" if m in paper else "" for m in methods)])
     return markdown(["", *(METHODS[m].title for m in methods)], rows)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf.experiments import networks
-from bktf.experiments.lines import Job, Line, append_line, read_lines, rounded
-from bktf.experiments.methods import METHODS, PAPER_SETTINGS
+from bktf.experiments.lines import Job, Line, append_line, read_lines, rounded, versions
+from bktf.experiments.methods import METHODS, PAPER_SETTINGS, run_settings
 from bktf.experiments.problems import Grid
 from bktf.experiments.runs import as_line, chooser_for, optimise
 from bktf.experiments.studies import QUICK
@@ -35,6 +35,11 @@ class Task(Grid):
     data: str  # "digits" or "boston"
     network: networks.NetworkTask | None = None  # a random forest where None
     leaky: bool = False
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Whose versions fix the losses."""
+        return (*(("mlxtend",) if self.data == "boston" else ()), "scikit-learn", *(("keras", "jax") if self.network else ()))
 
     @property
     def is_classifier(self) -> bool:
@@ -117,7 +122,7 @@ class ScoreTable:
                 raise ArithmeticError(
                     f"{self.task.name} has no finite loss at {json.dumps(dict(zip(self.task.parameters, configuration, strict=True)))}"
                 )
-            append_line(self.path, {"configuration": list(configuration), "loss": loss})
+            append_line(self.path, {"configuration": list(configuration), "loss": loss, "versions": versions(*self.task.packages)})
             self._known[configuration] = loss
         return self._known[configuration]
 
@@ -130,8 +135,7 @@ def tuning_jobs(tasks: Sequence[str], methods: Sequence[str], n_seeds: int | Non
         for task in tasks:
             for method in methods:
                 if method in TUNED_BY:
-                    settings = {"budget": 1 if quick else BUDGET} | (PAPER_SETTINGS if METHODS[method].is_bktf else {})
-                    settings |= QUICK if quick and METHODS[method].is_bktf else {}
+                    settings = run_settings(method, 1 if quick else BUDGET, PAPER_SETTINGS | (QUICK if quick else {}))
                     jobs.append({"experiment": "tuning", "problem": task, "method": method, "seed": seed, "settings": settings})
     return jobs
 
@@ -148,4 +152,5 @@ def run_tuning(job: Job, scores: Path) -> Line:
     rng = np.random.default_rng([job["seed"], *task.sizes])
     start = task.points_at(rng.choice(task.n_cells, task.n_dims, replace=False))
     y = np.array([evaluate(point)[1] for point in start])
-    return as_line(job, task.n_dims, optimise(evaluate, chooser_for(job, task), start, y, job["settings"]["budget"]))
+    run = optimise(evaluate, chooser_for(job, task), start, y, job["settings"]["budget"])
+    return as_line(job, task.n_dims, run, task.packages)
