@@ -19,7 +19,8 @@ FIGURES = {
     "tuning",
 }  # fmt: skip
 TABLES = {
-    "intro", "functions_grid", "functions_true", "functions_hits", "functions_cpu", "profiles_paper", "profiles_exact", "profiles_tolerance",
+    "intro", "functions_grid", "functions_true", "functions_hits", "functions_cpu", "profiles_paper", "profiles_exact",
+    "profiles_tolerance",
     "hyperpriors", "variants", "tuning",
 }  # fmt: skip
 
