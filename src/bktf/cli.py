@@ -75,6 +75,24 @@ def make_parser() -> argparse.ArgumentParser:
     )
     reproduce.add_argument("--quick", action="store_true", help="tiny budgets, no networks, in FOLDER/quick: to see that everything works")
     reproduce.add_argument("--tables", action="store_true", help="draw tables and figures of the lines that are there, run nothing")
+    compare = commands.add_parser(
+        "compare", help="bktf against other packages on many problems", description="Run bktf and other packages at their own defaults on "
+        "problems of many kinds, from the same start points, and print standings. Every run is a line of FOLDER/compare.jsonl; those that "
+        "are there are not made again. Needs the extra experiments, and peers for all methods.",
+        epilog="example: bktf compare --methods bktf tpe random --half development --seeds 3",
+    )  # fmt: skip
+    compare.add_argument("--methods", nargs="+", default=[], metavar="METHOD", help="as bktf, tpe or botorch (default: all)")
+    compare.add_argument("--problems", nargs="+", default=[], metavar="PROBLEM", help="as levy4r (default: all)")
+    compare.add_argument("--half", choices=("development", "test"), help="only the problems of one half")
+    compare.add_argument("--seeds", type=_at_least_one, metavar="N", help="runs of each (default: 10, fewer for dear peers)")
+    compare.add_argument(
+        "--jobs", type=_at_least_one, default=os.cpu_count() or 1, metavar="N", help="runs at a time (default: all processors)"
+    )
+    compare.add_argument(
+        "--results", type=Path, default=Path("results"), metavar="FOLDER", help="lines, tables, figures (default: results)"
+    )
+    compare.add_argument("--quick", action="store_true", help="a few problems, tiny budgets, three methods, in FOLDER/quick")
+    compare.add_argument("--tables", action="store_true", help="tables and figures of the lines that are there, run nothing")
     return parser
 
 
@@ -102,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that has no ± or bars shows ? instead
     try:
-        code = {"demo": run_demo, "suggest": run_suggest, "reproduce": run_reproduce}[options.command](options)
+        code = {"demo": run_demo, "suggest": run_suggest, "reproduce": run_reproduce, "compare": run_compare}[options.command](options)
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # whoever read our output has had enough
@@ -172,5 +190,25 @@ def run_reproduce(options: argparse.Namespace) -> int:
         raise
     except (ValueError, OSError, ArithmeticError) as error:
         print(f"bktf reproduce: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def run_compare(options: argparse.Namespace) -> int:
+    """`bktf compare`; an unknown name or a missing package is one line and exit code 2."""
+    from bktf.experiments.compare import Comparison, compare  # as above
+
+    folder = options.results / "quick" if options.quick else options.results
+    try:
+        compare(
+            Comparison(
+                folder=folder, methods=options.methods, problems=options.problems, half=options.half, n_seeds=options.seeds,
+                n_jobs=options.jobs, quick=options.quick, tables_only=options.tables,
+            )
+        )  # fmt: skip
+    except BrokenPipeError:
+        raise
+    except (ValueError, OSError, ArithmeticError) as error:
+        print(f"bktf compare: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     return 0

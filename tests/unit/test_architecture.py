@@ -15,7 +15,9 @@ ROOMS = [
     "lab_space", "lab_table", "lab",
     "experiments.lines", "experiments.gp", "experiments.methods", "experiments.runs", "experiments.studies", "experiments.details",
     "experiments.networks", "experiments.tuning", "experiments.published", "experiments.summaries", "experiments.tables",
-    "experiments.figures", "experiments.reproduce", "cli", "",
+    "experiments.figures", "experiments.reproduce",
+    "experiments.classics", "experiments.emulators", "experiments.mixed", "experiments.tables_data", "experiments.arena",
+    "experiments.peers", "experiments.contests", "experiments.standings", "experiments.calibration", "experiments.compare", "cli", "",
 ]  # fmt: skip
 PACKAGE = ROOT / "src" / "bktf"
 

@@ -1,0 +1,79 @@
+"""One run of one method on one contest, as a line."""
+
+import subprocess
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bktf.experiments.arena import CONTESTS, N_START, start_points
+from bktf.experiments.lines import Job, Line, rounded, versions
+from bktf.experiments.peers import PEERS
+from bktf.strategy import Strategy
+
+SEEDS = {"botorch": 4, "skopt": 4, "smac": 2}  # of peers that cost seconds for a suggestion; all others have N_SEEDS
+N_SEEDS = 10
+QUICK_BUDGET = 2
+
+
+def settings_of(method: str, contest: str, quick: bool) -> dict[str, Any]:
+    """What a run depends on: the budget and, for bktf, the whole of its default strategy, so that another default is another run."""
+    own: dict[str, Any] = {"budget": QUICK_BUDGET if quick else CONTESTS[contest].budget, "n_start": N_START}
+    return own | ({"strategy": asdict(Strategy())} if method == "bktf" else {})
+
+
+def contest_jobs(methods: list[str], contests: list[str], n_seeds: int | None, quick: bool) -> list[Job]:
+    """All runs, seed by seed, so that a study that was cut off has whole replications."""
+    jobs: list[Job] = []
+    for seed in range(n_seeds or (1 if quick else N_SEEDS)):
+        for contest in contests:
+            for method in methods:
+                if n_seeds is not None or seed < SEEDS.get(method, N_SEEDS):
+                    settings = settings_of(method, contest, quick)
+                    jobs.append({"experiment": "compare", "problem": contest, "method": method, "seed": seed, "settings": settings})
+    return jobs
+
+
+def play(job: Job) -> Line:
+    """Make one run: the start points, then question and answer; values are without noise, `observed` is what the method was told."""
+    from threadpoolctl import threadpool_limits
+
+    contest, peer = CONTESTS[job["problem"]], PEERS[job["method"]]
+    rng = np.random.default_rng([job["seed"], 3])  # of the noise, the same for every method
+    values: list[float] = []
+    observed: list[float] = []
+    seen: set[str] = set()
+    n_repeats, spent = 0, []
+    with threadpool_limits(1):
+        player = peer.make(contest, job["seed"])
+        start = start_points(contest, job["seed"])
+        for i in range(len(start) + job["settings"]["budget"]):
+            if i < len(start):
+                params = start[i]
+            else:
+                began = time.process_time()
+                params = player.ask()
+                spent.append(time.process_time() - began)
+                n_repeats += repr(sorted(params.items())) in seen
+            seen.add(repr(sorted(params.items())))
+            values.append(contest.function(params))
+            observed.append(values[-1] + contest.noise_std * float(rng.standard_normal()))
+            player.tell(params, observed[-1])
+    cpu = {"total": round(sum(spent), 3), "median": round(float(np.median(spent)), 4)}
+    line = dict(job) | {"values": rounded(values), "n_start": len(start), "n_repeats": n_repeats, "cpu_seconds": cpu, "commit": commit()}
+    return line | ({"observed": rounded(observed)} if contest.noise_std else {}) | {"versions": versions(*peer.packages)}
+
+
+def commit() -> str | None:
+    """The commit of the checkout this runs from, with a mark where it has changes; None outside a checkout."""
+    here = Path(__file__).parent
+    try:
+        name = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True, check=True).stdout.strip()
+        changed = subprocess.run(
+            ["git", "status", "--porcelain", "--", str(here.parent)], cwd=here, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return name + ("+" if changed.stdout.strip() else "")
