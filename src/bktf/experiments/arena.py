@@ -3,8 +3,8 @@
 The split was fixed before any setting was tuned on these problems. Settings are chosen on the development half alone; what is published is
 the test half. The halves are alike in kind: each has grids of the paper with their shifted controls, classic functions shifted and rotated
 in few and in many dimensions, emulators, mixed spaces, noise, and tables of real hyperparameters. A function and its control, which teach
-the same, are in the same half. No function is in both but for the families of Griewank, Levy, Ackley, Rastrigin and Rosenbrock, which differ
-there in dimension, place and rotation, and Branin and Hartmann, which return with noise or in mixed clothes.
+the same, are in the same half. No function is in both but the families of Griewank, Levy, Ackley, Rastrigin and Rosenbrock, which differ
+there in dimension, place and rotation, and Branin and Hartmann, which return with noise or in a mixed space.
 """
 
 import math
