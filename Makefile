@@ -12,7 +12,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $(SOURCES) | sha256
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test test-bugs test-integrations lint bench bench-peers study-ascent study-sampler study-reproduction clean
+.PHONY: help demo test test-bugs test-integrations lint bench bench-peers study-ascent study-sampler study-reproduction study-comparison clean
 
 help:
 	@echo "make demo   optimise a test function and say how close it came"
@@ -25,6 +25,7 @@ help:
 	@echo "make study-ascent  coordinate ascent against enumeration on the paper's grids (five minutes)"
 	@echo "make study-sampler  the sampler's defaults against alternatives, resumable (half an hour)"
 	@echo "make study-reproduction  the paper's experiments: makes the runs that are missing, draws tables and figures (hours from nothing)"
+	@echo "make study-comparison  bktf against other packages: makes the runs that are missing (ten hours of CPU from nothing)"
 	@echo "make clean  remove the virtual environment and caches"
 
 $(READY): pyproject.toml
@@ -55,6 +56,10 @@ study-ascent: $(READY)
 study-reproduction: .venv-integrations/.ready
 	.venv-integrations/bin/bktf reproduce all
 	.venv-integrations/bin/python -m benchmarks.reproduction_page
+
+study-comparison: .venv-peers/.ready
+	.venv-peers/bin/bktf compare
+	.venv-peers/bin/python -m benchmarks.reproduction_page
 
 study-sampler: $(READY)
 	$(BIN)/python -m benchmarks.sampler_study

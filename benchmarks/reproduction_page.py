@@ -1,4 +1,4 @@
-"""Put the tables that `bktf reproduce` wrote into docs/reproduction.md, each after its marker.
+"""Put the tables that `bktf reproduce` and `bktf compare` wrote into docs/reproduction.md and docs/comparison.md, each after its marker.
 
 python -m benchmarks.reproduction_page
 """
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "reproduction.md"
+PAGES = (ROOT / "docs" / "reproduction.md", ROOT / "docs" / "comparison.md")
 TABLES = ROOT / "results" / "tables"
 PLACE = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
@@ -19,10 +19,11 @@ def fill(text: str, tables: Path) -> str:
 
 
 def main() -> int:
-    before = PAGE.read_text(encoding="utf-8")
-    after = fill(before, TABLES)
-    PAGE.write_text(after, encoding="utf-8")
-    print("tables put in place" if after != before else "nothing to change")
+    for page in PAGES:
+        before = page.read_text(encoding="utf-8")
+        after = fill(before, TABLES)
+        page.write_text(after, encoding="utf-8")
+        print(f"{page.name}: " + ("tables put in place" if after != before else "nothing to change"))
     return 0
 
 
