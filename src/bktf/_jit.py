@@ -6,12 +6,15 @@ compile slowly. `operation` cuts the chain: it makes a typed function pointer th
 
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.extending import typeof_impl
+
+T = TypeVar("T")
 
 _logger = logging.getLogger("bktf")
 
@@ -78,6 +81,35 @@ def operation(result: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Ca
         return functools.wraps(function)(pointer)
 
     return decorate
+
+
+def record(cls: type[T]) -> type[T]:
+    """Mark a NamedTuple of arrays, numbers, pointers and other records that kernels take.
+
+    Numba works out the type of such an argument field by field on every call, a millisecond for the larger ones; here its
+    answer is remembered for each combination of what the answer depends on.
+    """
+    known: dict[Hashable, Any] = {}
+    by_fields = typeof_impl.dispatch(tuple)
+
+    def type_of(value: Any, context: Any) -> Any:
+        key = _typing_key(value)
+        if key not in known:
+            known[key] = by_fields(value, context)
+        return known[key]
+
+    typeof_impl.register(cls)(type_of)
+    return cls
+
+
+def _typing_key(value: Any) -> Any:
+    """What Numba's type of a field depends on: layout for arrays, identity for pointers, the class for numbers."""
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
+    if isinstance(value, tuple):
+        return tuple(map(_typing_key, value))
+    return type(value) if isinstance(value, int | float | np.generic) else value
 
 
 def announce_compilation(entry: Callable[..., Any]) -> None:

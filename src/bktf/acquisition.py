@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bktf.axes import check_points
-from bktf.best_cells import Draws, Restriction, choose_cell
+from bktf.best_cells import Draws, FreeWeights, Restriction, choose_cell
 from bktf.forms import Floats, Ints
 
 if TYPE_CHECKING:  # the posterior calls this room; here its name is only for readers and type checkers
@@ -225,12 +225,6 @@ def points_of(posterior: "Posterior", points: ArrayLike | None, what: str) -> Fl
 def draws_of(posterior: "Posterior", pending: Floats, best: float | None = None) -> Draws:
     """What the acquisitions need to know of a posterior, of pending points (n, D), and of the mark to exceed."""
     z = posterior.standardisation.to_model(posterior.y)
-    at_data = posterior.component_products(posterior.X)  # (K, R, n)
-    precision = posterior.noise_precision[:, None, None]
-    information = precision * at_data @ at_data.transpose(0, 2, 1) + np.eye(posterior.rank) / posterior.priors.weight_var
-    root = np.linalg.cholesky(information)
-    inverse_root = np.linalg.solve(root, np.broadcast_to(np.eye(posterior.rank), root.shape))
-    means = np.einsum("kar,ka->kr", inverse_root, np.einsum("kar,kr->ka", inverse_root, (precision * at_data @ z[:, None])[:, :, 0]))
     mark = z.max() if best is None else posterior.standardisation.to_model(np.array([best]))[0]
     thresholds = np.full(posterior.n_draws, mark)
     if len(pending):
@@ -243,12 +237,23 @@ def draws_of(posterior: "Posterior", pending: Floats, best: float | None = None)
         factors=posterior.factors,
         weights=posterior.weights,
         active=posterior.active,
-        weight_means=means,
-        weight_roots=inverse_root,
+        free_weights=lambda: _free_weights(posterior),
         thresholds=thresholds,
         worst=float(z.min()),
         incumbents=incumbents,
     )
+
+
+def _free_weights(posterior: "Posterior") -> FreeWeights:
+    """The posterior of the weights given each draw's factors and noise."""
+    z = posterior.standardisation.to_model(posterior.y)
+    at_data = posterior.component_products(posterior.X)  # (K, R, n)
+    precision = posterior.noise_precision[:, None, None]
+    information = precision * at_data @ at_data.transpose(0, 2, 1) + np.eye(posterior.rank) / posterior.priors.weight_var
+    root = np.linalg.cholesky(information)
+    inverse_root = np.linalg.solve(root, np.broadcast_to(np.eye(posterior.rank), root.shape))
+    means = np.einsum("kar,ka->kr", inverse_root, np.einsum("kar,kr->ka", inverse_root, (precision * at_data @ z[:, None])[:, :, 0]))
+    return FreeWeights(means, inverse_root)
 
 
 def cells_of(posterior: "Posterior", points: ArrayLike | None, what: str) -> set[tuple[int, ...]]:

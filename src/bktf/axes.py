@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +27,7 @@ class Axis:
         """Number of points."""
         return self.points.size
 
-    @property
+    @cached_property
     def length(self) -> float:
         """From the first point to the last, on the scale of the axis; 1 for an axis of one point."""
         low, high = self.on_scale(self.points[[0, -1]])
@@ -50,7 +51,7 @@ class Axis:
     def locate(self, values: Floats) -> NDArray[np.int64]:
         """The index of the axis point each value stands on, −1 where it stands on none."""
         points, values = self.on_scale(self.points), self.on_scale(values)
-        right = np.clip(np.searchsorted(points, values), 1, max(self.size - 1, 1))
+        right = np.minimum(np.maximum(np.searchsorted(points, values), 1), max(self.size - 1, 1))
         left = right - 1
         right = np.minimum(right, self.size - 1)
         nearest = np.where(values - points[left] <= points[right] - values, left, right)

@@ -32,11 +32,17 @@ class Draws(NamedTuple):
     factors: tuple[Floats, ...]  # per axis (K, R, m_d)
     weights: Floats  # (K, R)
     active: NDArray[np.bool_]  # (R, D)
-    weight_means: Floats  # (K, R) posterior of the weights given each draw's factors and noise
-    weight_roots: Floats  # (K, R, R) inverse Cholesky factors of their precisions, lower triangular
+    free_weights: "Callable[[], FreeWeights]"  # computed only where they are integrated out
     thresholds: Floats  # (K,) what a draw must exceed: the best observed value, or the best draw at a pending point
     worst: float  # the worst observed value
     incumbents: Ints  # (n, D) cells worth starting from, best first
+
+
+class FreeWeights(NamedTuple):
+    """The posterior of the weights given each draw's factors and noise."""
+
+    means: Floats  # (K, R)
+    roots: Floats  # (K, R, R) inverse Cholesky factors of the precisions, lower triangular
 
 
 class Target(NamedTuple):
@@ -59,10 +65,10 @@ def make_target(draws: Draws, acquisition: str, beta: float, integrate_weights: 
     """EI, with the weights drawn or integrated out, or UCB."""
     table = np.ascontiguousarray(np.concatenate([f.transpose(2, 1, 0) for f in draws.factors]))
     starts = np.concatenate(([0], np.cumsum([f.shape[2] for f in draws.factors]))).astype(np.int64)
-    integrated = acquisition == "ei" and integrate_weights
-    kind = scores.UCB if acquisition == "ucb" else scores.EI_WEIGHTS if integrated else scores.EI
-    weights = draws.weight_means if integrated else draws.weights
-    roots = draws.weight_roots.transpose(1, 2, 0) if integrated else np.zeros((1, 1, 1))
+    kind, weights, roots = scores.UCB if acquisition == "ucb" else scores.EI, draws.weights, np.zeros((1, 1, 1))
+    if acquisition == "ei" and integrate_weights:
+        kind, (weights, roots) = scores.EI_WEIGHTS, draws.free_weights()
+        roots = roots.transpose(1, 2, 0)
     return Target(kind, beta, table, starts, np.ascontiguousarray(weights.T), np.ascontiguousarray(roots), draws.thresholds)
 
 

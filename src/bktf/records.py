@@ -10,11 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bktf._jit import record
 from bktf.processes import Operations
 
 Floats = NDArray[np.float64]
 
 
+@record
 class Problem(NamedTuple):
     """Everything that stays the same during a run."""
 
@@ -42,6 +44,7 @@ class Problem(NamedTuple):
     weight_var: float
 
 
+@record
 class State(NamedTuple):
     """Where a chain is; the updates write into it."""
 
@@ -54,6 +57,7 @@ class State(NamedTuple):
     residual: Floats  # (n,) values − Σ weight·product
 
 
+@record
 class Work(NamedTuple):
     """Room for the block that is being updated."""
 
@@ -63,6 +67,7 @@ class Work(NamedTuple):
     remainder: Floats  # (n,) what the block has to explain
 
 
+@record
 class Draws(NamedTuple):
     """What a run keeps."""
 

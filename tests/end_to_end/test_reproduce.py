@@ -111,6 +111,18 @@ def test_networks_that_cannot_be_run_are_said_before_anything_is_run(tmp_path: P
     assert len(tasks_of(Request(folder=tmp_path, methods=[], tables_only=True))) == 6
 
 
+def test_recorded_network_runs_are_shown_where_networks_cannot_be_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for job in tuning.tuning_jobs(list(tuning.TASKS), ["tpe"], None, False):
+        append_line(tmp_path / "tuning.jsonl", {**job, "n_start": 3, "values": [0.5] * 53})
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in ("keras", "jax") else object())
+    monkeypatch.setattr("bktf.experiments.reproduce.choose_methods", lambda _: ["tpe"])
+    reproduce("tuning", Request(folder=tmp_path, methods=[]))
+    assert "NN regressor" in (tmp_path / "tables" / "tuning.md").read_text()
+    assert "those that are recorded are shown" in capsys.readouterr().out
+
+
 def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "joblib" else object())
     with pytest.raises(ValueError, match=r"need joblib, which is not installed; install bktf\[experiments\]"):

@@ -6,9 +6,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
+import numpy as np
 import pytest
 
 from bktf import _jit
@@ -97,3 +98,30 @@ def test_the_first_fit_says_once_that_it_compiles(tmp_path: Path) -> None:
     assert first.stderr.count("compiling its kernels once") == 1
     second = run(ROOT / "src" / "bktf", tmp_path, SMALL)
     assert "compiling" not in second.stderr
+
+
+class _Plain(NamedTuple):
+    array: np.ndarray
+    number: float | int
+
+
+@_jit.record
+class _Marked(NamedTuple):
+    array: np.ndarray
+    number: float | int
+
+
+@pytest.mark.parametrize("number", [1.0, 1, True, np.float32(1.0), np.int64(1)])
+@pytest.mark.parametrize("dtype", [float, np.float32, np.int64])
+def test_the_type_of_a_record_is_remembered_and_is_numbas_own(dtype: type, number: float) -> None:
+    """Twice each, in one order and the other: the second answer comes from memory and must not be that of another layout."""
+    type_of: Any = numba.typeof
+    square: Any = np.ones((3, 3), dtype)
+    frozen = square.copy()
+    frozen.flags.writeable = False
+    arrays = [square, square[:, ::2], np.asfortranarray(square), frozen, square[0], square[:, 0]]
+    for array in [*arrays, *arrays[::-1]]:
+        ours, numbas = type_of(_Marked(array, number)), type_of(_Plain(array, number))
+        assert ours.types == numbas.types
+        assert ours.instance_class is _Marked
+    assert type_of(_Marked(square, number)) is type_of(_Marked(square * dtype(2), number))

@@ -11,7 +11,7 @@ from bktf.experiments.lines import Line
 from bktf.experiments.methods import METHODS
 from bktf.experiments.problems import CONTROLS, INTRO, INTRO_CONTROL, PAPER, PROBLEMS, Grid, Problem
 from bktf.experiments.studies import LENGTHSCALE_MEANS
-from bktf.experiments.summaries import best_so_far, lines_of, methods_in, profiles, quartiles, queries_to_hit
+from bktf.experiments.summaries import best_so_far, common_seeds, lines_of, methods_in, profiles, quartiles, queries_to_hit
 from bktf.experiments.tuning import TASKS
 
 Floats = NDArray[np.float64]
@@ -117,7 +117,9 @@ def profile_curves(lines: Sequence[Line], folder: Path) -> Path:
             for method, profile in profiles(lines, problems, methods, exact).items():
                 style = {"color": COLOURS[method], "lw": WIDTHS[method], "where": "post", "label": METHODS[method].title, "alpha": 0.85}
                 panel.step(profile.factors, profile.shares, **style)
-            panel.set_title(f"{title} – {'exact hit' if exact else '1 % of the range (ours)'}", fontsize=10)
+            runs = sorted({len(common_seeds(lines, p, methods)) for p in problems})
+            shown = f"{runs[0]} runs" if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs each"
+            panel.set_title(f"{title}, {shown} – {'exact hit' if exact else '1 % of the range (ours)'}", fontsize=9)
             panel.set_xscale("log")
             panel.grid(alpha=0.25)
     for panel in panels[-1]:

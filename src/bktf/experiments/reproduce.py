@@ -5,7 +5,7 @@ Everything is in one folder: `NAME.jsonl` (the runs), `scores/` (losses of tuned
 
 import importlib.util
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -165,9 +165,11 @@ def tuning(request: Request) -> None:
     """The machine-learning tasks."""
     tasks = tasks_of(request)
     if not request.quick and not request.tasks and len(tasks) < len(TASKS):
-        print("tuning: Keras or JAX is not installed (extra networks), so the network tasks are left out")
+        print("tuning: Keras or JAX is not installed (extra networks), so no network runs are made; those that are recorded are shown")
     work = partial(run_tuning, scores=request.folder / "scores")
-    lines = request.lines("tuning", tuning_jobs(tasks, request.wanted, request.n_seeds, request.quick), work)
+    request.lines("tuning", tuning_jobs(tasks, request.wanted, request.n_seeds, request.quick), work)
+    everything = tuning_jobs(list(request.tasks or TASKS), request.wanted, request.n_seeds, request.quick)
+    lines = replace(request, tables_only=True).lines("tuning", everything, work)
     if lines:
         _show(request, "tuning", "Final accuracy in % (digits) and mean squared error (Boston), mean ± std", tables.tuning(lines))
         _drawn(figures.tuning(lines, request.shown / "figures"))
