@@ -71,11 +71,11 @@ study-sampler: $(READY)
 	.venv-peers/bin/pip install --quiet --disable-pip-version-check -e '.[peers]'
 	touch $@
 
-# The same for the integrations: scikit-learn, BoTorch, ArviZ, pandas and Keras, each with its own small tests.
+# The same for the integrations: scikit-learn, BoTorch, ArviZ, pandas, Keras and the peers, each with its own small tests.
 .venv-integrations/.ready: pyproject.toml
 	test -x .venv-integrations/bin/python || $(PYTHON) -m venv .venv-integrations
 	.venv-integrations/bin/pip install --quiet --disable-pip-version-check $(TORCH)
-	.venv-integrations/bin/pip install --quiet --disable-pip-version-check -e '.[sklearn,botorch,arviz,plots,experiments,networks]' pytest pandas
+	.venv-integrations/bin/pip install --quiet --disable-pip-version-check -e '.[sklearn,botorch,arviz,plots,experiments,networks,peers]' pytest pandas
 	touch $@
 
 test-integrations: .venv-integrations/.ready

@@ -81,7 +81,13 @@ def make_parser() -> argparse.ArgumentParser:
         "are there are not made again. Needs the extra experiments, and peers for all methods.",
         epilog="example: bktf compare --methods bktf tpe random --half development --seeds 3",
     )  # fmt: skip
-    compare.add_argument("--methods", nargs="+", default=[], metavar="METHOD", help="as bktf, tpe or botorch (default: all)")
+    compare.add_argument(
+        "--methods",
+        nargs="+",
+        default=[],
+        metavar="METHOD",
+        help="as bktf or tpe (default: all); random always",
+    )
     compare.add_argument("--problems", nargs="+", default=[], metavar="PROBLEM", help="as levy4r (default: all)")
     compare.add_argument("--half", choices=("development", "test"), help="only the problems of one half")
     compare.add_argument("--seeds", type=_at_least_one, metavar="N", help="runs of each (default: 10, fewer for dear peers)")

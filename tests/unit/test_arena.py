@@ -32,7 +32,7 @@ def test_a_function_and_its_control_are_in_the_same_half() -> None:
 @ALL
 def test_no_random_value_is_below_the_stated_minimum(contest: Contest) -> None:
     rng = np.random.default_rng(0)
-    values = np.array([contest.function(sample(contest.space, rng)) for _ in range(3000)])
+    values = np.array([contest.function(sample(contest.space, rng)) for _ in range(1000)])
     assert np.isfinite(values).all()
     assert values.min() >= contest.minimum - 1e-9
     assert contest.value_range > 0

@@ -1,5 +1,6 @@
 """Standings from lines, against numbers worked out by hand."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,8 @@ def test_standings_average_over_the_contests_all_methods_have() -> None:
     assert found["bktf"].repeats == 1.0
     assert found["bktf"].cpu_seconds == 2.0
     assert found["bktf"].n_seeds == 1
+    assert found["bktf"].close == 0.0
+    assert math.isnan(found["bktf"].evaluations)
     assert standings(lines, [LEVY], ["bktf", "smac"]) == {}
 
 
@@ -79,6 +82,15 @@ def test_evaluations_to_close_count_from_the_first_query() -> None:
     close = 0.005 * LEVY.value_range
     assert evaluations_to_close(line("bktf", 0, [9e9, 8e9, 7e9, close]), LEVY) == 2
     assert evaluations_to_close(line("bktf", 0, [9e9, 8e9, 7e9, 6e9]), LEVY) == np.inf
+    lines = [line(m, 0, [9e9, 8e9, 7e9, close]) for m in ("bktf", "random")] + [line("bktf", 0, [9.0, 8.0, 7.0], "alpine5r")]
+    lines.append(line("random", 0, [9.0, 8.0, 7.0], "alpine5r"))
+    found = standings(lines, [LEVY, ALPINE], ["bktf"])["bktf"]
+    assert (found.close, found.evaluations) == (0.5, 2.0)
+
+
+def test_a_problem_that_random_search_solves_does_not_outweigh_the_others() -> None:
+    lines = [line("random", 0, [9.0, 8.0, 0.0]), line("bktf", 0, [9.0, 8.0, 0.01 * LEVY.value_range])]
+    assert normalised(lines, LEVY, "bktf")[0][-1] == pytest.approx(1.0)
 
 
 def test_crps_of_draws_and_of_normals_agree_and_are_the_integral() -> None:

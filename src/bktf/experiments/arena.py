@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 Params = Mapping[str, Any]
 DEVELOPMENT, TEST = "development", "test"
 N_START = 10  # points given to every method
-N_RANGE = 20_000  # random points that a problem's range is estimated from
+N_RANGE = 1_000  # random points that a problem's range is estimated from
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -170,6 +170,7 @@ def _development() -> list[Contest]:
         _classic("rosenbrock", 4, half, 14),
         _classic("styblinski", 6, half, 15, rotate=False),
         _classic("michalewicz", 5, half, 0, stay=True),
+        _classic("rosenbrock", 10, half, 18),
         _classic("levy", 12, half, 16),
         _of_points("piston", half, "emulator", emulators.PISTON, emulators.piston, 0.16422884916253186),
         _of_points("wing-weight", half, "emulator", emulators.WING, emulators.wing_weight, 123.25367170091785),
@@ -196,6 +197,7 @@ def _test() -> list[Contest]:
         _classic("eggholder", 2, half, 0, stay=True),
         _classic("shekel", 4, half, 26),
         _classic("cosine", 8, half, 27),
+        _classic("rastrigin", 10, half, 30),
         _classic("ackley", 16, half, 28),
         _of_points("borehole", half, "emulator", emulators.BOREHOLE, emulators.borehole, 7.819676328755232),
         _of_points("circuit", half, "emulator", emulators.CIRCUIT, emulators.circuit, 2.60371484584685),

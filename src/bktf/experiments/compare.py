@@ -13,7 +13,7 @@ from bktf.experiments.calibration import LEVELS, MODELS, calibration_jobs, run_c
 from bktf.experiments.contests import contest_jobs, play
 from bktf.experiments.lines import Job, Line, run_missing
 from bktf.experiments.peers import PEERS
-from bktf.experiments.standings import SHARES, duel, incumbents, normalised, standings
+from bktf.experiments.standings import SHARES, duel, incumbents, normalised, standings, unit
 from bktf.experiments.studies import NAMES
 from bktf.experiments.summaries import lines_of
 from bktf.experiments.tables import markdown
@@ -41,8 +41,8 @@ class Comparison:
 
     @property
     def wanted_methods(self) -> list[str]:
-        """By name, in the usual order."""
-        return [m for m in PEERS if m in (self.methods or (QUICK_METHODS if self.quick else PEERS))]
+        """By name, in the usual order; random search always, because it is the unit."""
+        return [m for m in PEERS if m == "random" or m in (self.methods or (QUICK_METHODS if self.quick else PEERS))]
 
     @property
     def wanted_contests(self) -> list[Contest]:
@@ -118,7 +118,8 @@ def standings_table(lines: Sequence[Line], contests: Sequence[Contest], methods:
         for method in sorted(found, key=lambda m: found[m].rank):
             standing = found[method]
             against = duel(lines, here, "bktf", method) if method != "bktf" and "bktf" in found else None
-            row = [kind, PEERS[method].title, f"{standing.rank:.2f}", *(f"{r:.3f}" for r in standing.regret), f"{standing.close:.0%}"]
+            row = [kind, PEERS[method].title, f"{standing.rank:.2f}", *(f"{r:.3f}" for r in standing.regret)]
+            row.append(f"{standing.close:.0%} in {standing.evaluations:.0f}" if standing.close else "0%")
             if against is None:
                 row += ["", ""]
             else:
@@ -206,8 +207,7 @@ def _mean_curve(lines: Sequence[Line], contest: Contest, method: str) -> Floats 
     own = lines_of(lines, contest.name, method)
     if not own:
         return None
-    unit = np.median([incumbents(line)[-1] - contest.minimum for line in lines_of(lines, contest.name, "random")])
-    after = np.mean([incumbents(line)[line["n_start"] - 1 :] - contest.minimum for line in own], axis=0) / max(float(unit), 1e-12)
+    after = np.mean([incumbents(line)[line["n_start"] - 1 :] - contest.minimum for line in own], axis=0) / unit(lines, contest)
     return np.asarray(np.interp(np.linspace(0, 1, 41), np.linspace(0, 1, after.size), np.maximum(after, 1e-4)))
 
 

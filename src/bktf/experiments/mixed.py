@@ -91,7 +91,7 @@ MIXED: dict[str, Mixed] = {
             "gain": Number(0.1, 20.0, log=True), "integral": Number(0.01, 10.0, log=True), "derivative": Number(0.01, 5.0, log=True),
             "filter_time": Number(0.02, 0.5, log=True), "structure": Category(["P", "PI", "PD", "PID"]),
         },
-        controller, -1.224181148848753,
+        controller, -1.2243556944951308,
     ),
     "permuted-hartmann": Mixed(
         {

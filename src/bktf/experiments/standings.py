@@ -1,5 +1,6 @@
 """From lines to standings: regrets normalised by random search, ranks, wins and losses with intervals. No runs are made here."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ Floats = NDArray[np.float64]
 SHARES = (0.25, 0.5, 1.0)  # of the budget at which regrets are compared
 N_BOOTSTRAP = 4000
 CLOSE = 0.01  # of the range, for "evaluations to within one per cent"
-LEAST = 1e-9  # of the range: smaller regrets of random search count as this
+LEAST = 0.01  # of the range: a smaller regret of random search counts as this, or an easy problem would outweigh all others
 
 
 def incumbents(line: Line) -> Floats:
@@ -38,11 +39,17 @@ def evaluations_to_close(line: Line, contest: Contest) -> float:
     return float(close.argmax() + 1) if close.any() else np.inf
 
 
+def unit(lines: Sequence[Line], contest: Contest) -> float:
+    """The median final regret of random search on the contest, or one per cent of the range where that is more."""
+    final = [regrets(line, contest)[-1] for line in lines_of(lines, contest.name, "random")]
+    return max(float(np.median(final)), LEAST * contest.value_range)
+
+
 def normalised(lines: Sequence[Line], contest: Contest, method: str) -> dict[int, Floats]:
-    """By seed, the regrets divided by the median final regret of random search on the same contest."""
-    unit = np.median([regrets(line, contest)[-1] for line in lines_of(lines, contest.name, "random")])
-    unit = max(float(unit), LEAST * contest.value_range)
-    return {line["seed"]: regrets(line, contest) / unit for line in lines_of(lines, contest.name, method)}
+    """By seed, the regrets divided by the unit of the contest."""
+    own = lines_of(lines, contest.name, method)
+    one = unit(lines, contest) if own else math.nan
+    return {line["seed"]: regrets(line, contest) / one for line in own}
 
 
 class Standing(NamedTuple):
@@ -50,7 +57,8 @@ class Standing(NamedTuple):
 
     regret: Floats  # (3,)
     rank: float  # mean over contests, at the full budget
-    close: float  # share of contests where the median run comes within one per cent
+    close: float  # share of contests where the median run comes within one per cent of the range
+    evaluations: float  # that it needs there, median over those contests; NaN where there is none
     repeats: float  # share of suggestions that repeat a point
     cpu_seconds: float  # of one suggestion, mean over contests
     n_seeds: int  # the least of any contest
@@ -67,7 +75,8 @@ def standings(lines: Sequence[Line], contests: Sequence[Contest], methods: Seque
     found = {}
     for i, method in enumerate(methods):
         runs = [lines_of(lines, c.name, method) for c in shared]
-        close = [np.median([evaluations_to_close(x, c) for x in own]) for own, c in zip(runs, shared, strict=True)]
+        close = np.array([np.median([evaluations_to_close(x, c) for x in own]) for own, c in zip(runs, shared, strict=True)])
+        reached = np.isfinite(close)
         asked = [[len(x["values"]) - x["n_start"] for x in own] for own in runs]
         repeats = sum(x["n_repeats"] for own in runs for x in own) / sum(map(sum, asked))
         cpu = np.mean(
@@ -76,7 +85,8 @@ def standings(lines: Sequence[Line], contests: Sequence[Contest], methods: Seque
         found[method] = Standing(
             table[method].mean(axis=0),
             float(ranks[i].mean()),
-            float(np.mean(np.isfinite(close))),
+            float(reached.mean()),
+            float(np.median(close[reached])) if reached.any() else math.nan,
             float(repeats),
             float(cpu),
             min(map(len, runs)),
