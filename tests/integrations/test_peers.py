@@ -19,7 +19,7 @@ def job(method: str, problem: str, budget: int = 3) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("method", DEAR)
-@pytest.mark.parametrize("name", ["tilted-branin", "grid-schaffer", "levy4r", "network-like", "branin-noisy", "table-svm-wine"])
+@pytest.mark.parametrize("name", ["tilted-branin", "grid-schaffer", "levy4r", "network-like", "branin-noisy", "table-svm-digits"])
 def test_a_peer_answers_in_the_space(method: str, name: str) -> None:
     contest = CONTESTS[name]
     player = PEERS[method].make(contest, 0)

@@ -179,7 +179,7 @@ def _development() -> list[Contest]:
         _mixed("controller", half),
         _of_points("branin-noisy", half, "noisy", _BRANIN_BOX, branin, 0.39788735772973816, noise_std=2.0),
         _classic("ackley", 3, half, 17, noise_std=0.5),
-        _table("svm-wine", half),
+        _table("svm-digits", half),
         _table("boosting-diabetes", half),
         _table("forest-wine", half),
     ]  # fmt: skip

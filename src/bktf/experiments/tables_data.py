@@ -37,7 +37,7 @@ def _powers(base: float, low: float, high: float, n: int) -> tuple[float, ...]:
 
 TABLES: dict[str, TableTask] = {
     "svm-breast-cancer": TableTask("breast_cancer", "svm", {"C": _powers(10, -2, 4, 25), "gamma": _powers(10, -5, 1, 25)}),
-    "svm-wine": TableTask("wine", "svm", {"C": _powers(10, -2, 4, 25), "gamma": _powers(10, -5, 1, 25)}),
+    "svm-digits": TableTask("digits", "svm", {"C": _powers(10, -2, 4, 25), "gamma": _powers(10, -5, 1, 25)}),
     "boosting-diabetes": TableTask(
         "diabetes",
         "boosting",
