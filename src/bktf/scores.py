@@ -37,54 +37,63 @@ def log_expected_excess(z):
 
 
 @part
-def score_of(kind, beta, products, weights, roots, thresholds):
-    """The score of one point from its products (R, K).
+def score_of(kind, beta, products, weights, roots, thresholds, values):
+    """The score of one point from its products (R, K); values (K,) is room for those of the draws.
 
     weights (R, K): the draws' own, or posterior means; roots (R, R, K): with the weights integrated out, the inverse Cholesky factors of
     their posterior precisions (lower triangular), otherwise not read.
     """
     n_components, n_draws = products.shape
-    total = 0.0
-    squares = 0.0
-    largest = -np.inf
     for k in range(n_draws):
-        f = 0.0
-        for r in range(n_components):
-            f += weights[r, k] * products[r, k]
-        if kind == EI:
-            total += max(f - thresholds[k], 0.0)
-        elif kind == UCB:
-            total += f
-            squares += f * f
-        else:
-            variance = 0.0
-            for a in range(n_components):
-                part_a = 0.0
-                for r in range(a + 1):
-                    part_a += roots[a, r, k] * products[r, k]
-                variance += part_a * part_a
-            gain = f - thresholds[k]
-            if variance > 0.0:
-                deviation = math.sqrt(variance)
-                log_gain = math.log(deviation) + log_expected_excess(gain / deviation)
-            else:
-                log_gain = math.log(gain) if gain > 0.0 else -np.inf
-            if log_gain > largest:  # running log-sum-exp
-                total = total * math.exp(largest - log_gain) + 1.0
-                largest = log_gain
-            elif log_gain > -np.inf:
-                total += math.exp(log_gain - largest)
+        values[k] = weights[0, k] * products[0, k]
+    for r in range(1, n_components):
+        for k in range(n_draws):
+            values[k] += weights[r, k] * products[r, k]
+    total = 0.0
     if kind == EI:
+        for k in range(n_draws):
+            total += max(values[k] - thresholds[k], 0.0)
         return total / n_draws
     if kind == UCB:
+        squares = 0.0
+        for k in range(n_draws):
+            total += values[k]
+            squares += values[k] * values[k]
         mean = total / n_draws
         return mean + beta * math.sqrt(max(squares / n_draws - mean * mean, 0.0))
+    return log_mean_excess(products, roots, thresholds, values)
+
+
+@part
+def log_mean_excess(products, roots, thresholds, values):
+    """EI with the weights integrated out, as a logarithm, from products (R, K) and mean values (K,)."""
+    n_components, n_draws = products.shape
+    total = 0.0
+    largest = -np.inf
+    for k in range(n_draws):
+        variance = 0.0
+        for a in range(n_components):
+            part_a = 0.0
+            for r in range(a + 1):
+                part_a += roots[a, r, k] * products[r, k]
+            variance += part_a * part_a
+        gain = values[k] - thresholds[k]
+        if variance > 0.0:
+            deviation = math.sqrt(variance)
+            log_gain = math.log(deviation) + log_expected_excess(gain / deviation)
+        else:
+            log_gain = math.log(gain) if gain > 0.0 else -np.inf
+        if log_gain > largest:  # running log-sum-exp
+            total = total * math.exp(largest - log_gain) + 1.0
+            largest = log_gain
+        elif log_gain > -np.inf:
+            total += math.exp(log_gain - largest)
     return largest + math.log(total / n_draws) if total > 0.0 else -np.inf
 
 
 @part
 def products_without(table, starts, cell, skipped, out):
-    """Write the products (R, K) over all axes but one at a cell into out; skipped = −1: over all axes."""
+    """Write the products (R, K) over all axes but one at a cell into out."""
     n_components, n_draws = out.shape
     for r in range(n_components):
         for k in range(n_draws):
@@ -114,12 +123,24 @@ def is_excluded(cell, axis, value, excluded):
 
 @kernel
 def score_cells(kind, beta, table, starts, weights, roots, thresholds, cells):
-    """Scores (n,) of cells (n, D)."""
+    """Scores (n,) of cells (n, D); cells that differ from the one before on the last axis alone, as in an enumeration, cost least."""
+    n_dims = starts.size - 1
+    others = np.empty((table.shape[1], table.shape[2]))
     products = np.empty((table.shape[1], table.shape[2]))
+    values = np.empty(table.shape[2])
     scores = np.empty(cells.shape[0])
     for i in range(cells.shape[0]):
-        products_without(table, starts, cells[i], -1, products)
-        scores[i] = score_of(kind, beta, products, weights, roots, thresholds)
+        same = i > 0
+        for d in range(n_dims - 1):
+            if same and cells[i, d] != cells[i - 1, d]:
+                same = False
+        if not same:
+            products_without(table, starts, cells[i], n_dims - 1, others)
+        row = table[starts[n_dims - 1] + cells[i, n_dims - 1]]
+        for r in range(others.shape[0]):
+            for k in range(others.shape[1]):
+                products[r, k] = others[r, k] * row[r, k]
+        scores[i] = score_of(kind, beta, products, weights, roots, thresholds, values)
     return scores
 
 
@@ -131,6 +152,7 @@ def ascend(kind, beta, table, starts, weights, roots, thresholds, excluded, max_
     """
     others = np.empty((table.shape[1], table.shape[2]))
     products = np.empty((table.shape[1], table.shape[2]))
+    values = np.empty(table.shape[2])
     n_dims = starts.size - 1
     for i in range(cells.shape[0]):
         cell = cells[i]
@@ -147,7 +169,7 @@ def ascend(kind, beta, table, starts, weights, roots, thresholds, excluded, max_
                     for r in range(others.shape[0]):
                         for k in range(others.shape[1]):
                             products[r, k] = others[r, k] * row[r, k]
-                    value = score_of(kind, beta, products, weights, roots, thresholds)
+                    value = score_of(kind, beta, products, weights, roots, thresholds, values)
                     if value > best and not is_excluded(cell, d, j, excluded):
                         best = value
                         best_value = j
