@@ -29,6 +29,7 @@ class ChainResult(NamedTuple):
     states: tuple[Floats, ...]  # per axis (K, R, m_d, state size)
     weights: Floats  # (K, R)
     noise_precision: Floats  # (K,)
+    local_logs: Floats  # (K, D + 1)
 
 
 def paced(total: int, guess: int, advance: Callable[[int, int], None], stop: threading.Event) -> None:
@@ -94,7 +95,7 @@ def moments_between(axis: Axis, lengthscales: Floats, coords: Floats, states: Fl
 
 def first_guess(axis: Axis, n_components: int, n_points: int) -> int:
     """Draws whose factors on one axis the first call should take."""
-    return 1 if axis.kernel.is_dense else int(FIRST_CALL / (n_components * n_points * PER_POINT))
+    return 1 if axis.kernel.is_dense else int(FIRST_CALL / (max(n_components, 1) * n_points * PER_POINT))
 
 
 def run_chain(
@@ -115,13 +116,14 @@ def run_chain(
     """
     n_components, n_dims = problem.active.shape
     n, n_coords, n_kept = problem.values.size, problem.coords.size, n_sweeps - n_burn_in
-    block = n_components if problem.shared else 1
+    block = max(n_components, 1) if problem.shared else 1
     work = Work(np.empty((block, n_dims + 1, n)), np.empty((block, n)), np.empty((block, n)), np.empty(n))
     draws = Draws(
         np.empty((n_kept, n_components, n_dims)),
         np.empty((n_kept, n_components, n_coords, state.factors.shape[2])),
         np.empty((n_kept, n_components)),
         np.empty(n_kept),
+        np.empty((n_kept, n_dims + 1)),
     )
     per_sweep = gibbs.steps_per_sweep(problem)
 
@@ -131,7 +133,7 @@ def run_chain(
 
     cost = block * (n * PER_OBSERVATION + n_coords / n_dims * PER_POINT)
     dense = any(axis.kernel.is_dense for axis in axes)  # costs that grow faster than linearly are found out by trying
-    paced(n_sweeps * per_sweep, 1 if dense else int(FIRST_CALL / cost), advance, stop)
+    paced(n_sweeps * per_sweep, 1 if dense or problem.local.present else int(FIRST_CALL / cost), advance, stop)
 
     states = []
     for d, axis in enumerate(axes):
@@ -147,4 +149,4 @@ def run_chain(
         ls = np.ascontiguousarray(draws.lengthscales[:, :, d])
         whole[:, :, unseen] = states_between(axis, ls, scaled[observed[d]], np.ascontiguousarray(seen), scaled[unseen], stop, fill_rng)
         states.append(whole)
-    return ChainResult(draws.lengthscales, tuple(states), draws.weights, draws.noise_precision)
+    return ChainResult(draws.lengthscales, tuple(states), draws.weights, draws.noise_precision, draws.local_logs)

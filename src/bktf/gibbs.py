@@ -123,12 +123,18 @@ def draw_prior(problem, state, rng):
         state.weights[c] = math.sqrt(problem.weight_var) * rng.standard_normal()
     if not problem.noise_known:
         state.noise_precision[0] = rng.standard_gamma(problem.noise_shape) / problem.noise_rate
+    if problem.local.present:
+        problem.operations.local_prior(
+            problem.local.separations, problem.local.on_levels, problem.local.log_means, problem.local.log_vars, state.local_logs,
+            state.local, rng,
+        )  # fmt: skip
 
 
 @kernel
 def refresh(problem, state):
-    """Recompute state.products and state.residual from factors and weights."""
+    """Recompute state.products and state.residual from factors, weights and the local component."""
     copy_into(problem.values, state.residual)
+    add_multiple(state.residual, -1.0, state.local)
     for c in range(problem.active.shape[0]):
         product = state.products[c]
         fill(1.0, product)
@@ -259,6 +265,16 @@ def update_weights(problem, state, rng):
         add_multiple(state.residual, -mean[c], state.products[c])
 
 
+@part
+def update_local(problem, state, rng):
+    """Draw weights, the local component's parameters and noise precision with its values integrated out, then its values."""
+    problem.operations.local(
+        problem.local.separations, problem.local.on_levels, problem.local.log_means, problem.local.log_vars, problem.noise_shape,
+        problem.noise_rate, 1 if problem.noise_known else 0, problem.weight_var, problem.values, state.products, state.weights,
+        state.local_logs, state.noise_precision, state.local, state.residual, rng,
+    )  # fmt: skip
+
+
 def steps_per_sweep(problem: Problem) -> int:
     """A sweep is one step for each block and axis, and one for noise, weights and covariances together."""
     n_components, n_dims = problem.active.shape
@@ -269,11 +285,14 @@ def steps_per_sweep(problem: Problem) -> int:
 def take_step(problem, state, work, position, rng):
     """Do the step at this position of a sweep; writes state and work."""
     n_components, n_dims = problem.active.shape
-    size = n_components if problem.shared else 1
+    size = max(n_components, 1) if problem.shared else 1
     first = size * (position // n_dims)
     if first >= n_components:
-        update_noise(problem, state, rng)
-        update_weights(problem, state, rng)
+        if problem.local.present:
+            update_local(problem, state, rng)
+        else:
+            update_noise(problem, state, rng)
+            update_weights(problem, state, rng)
         update_covariances(problem, state, False, rng)
         return
     d = position % n_dims
@@ -303,6 +322,8 @@ def run(problem, state, work, draws, n_burn_in, per_sweep, step, n_steps, rng):
 def record(state, draws, k):
     """Write the state into place k of draws."""
     draws.noise_precision[k] = state.noise_precision[0]
+    for p in range(state.local_logs.size):
+        draws.local_logs[k, p] = state.local_logs[p]
     for c in range(state.weights.size):
         draws.weights[k, c] = state.weights[c]
         for d in range(state.lengthscales.shape[1]):

@@ -3,8 +3,8 @@
     h ~ GP(0, a·Π_d κ_d)          κ_d: Matérn 5/2 in |x_d − x'_d| / l_d, or equal correlation on an axis of levels
     C = a·Π_d κ_d + I / τ         covariance at the n observations of what the components leave over, h integrated out
 
-Unlike a factor, h is no function of one coordinate: its covariance is a dense matrix, and an update costs O(n³). It is meant for hundreds of
-observations. Its parameters are kept as logarithms: log l_d (of the odds of the correlation on levels), then log a.
+Unlike a factor, h is no function of one coordinate: its covariance is a dense matrix, and an update costs O(n³). It is meant for
+hundreds of observations. Its parameters are kept as logarithms: log l_d (of the odds of the correlation on levels), then log a.
 
 Matrices are held as upper triangles C = Uᵀ·U, row by row, so that the loops of the factorisation run along rows.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from bktf._jit import kernel, part
 from bktf.dense import factor_cholesky, pivoted_root, solve_lower, solve_upper
 from bktf.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW, MAX_SHRINKS
-from bktf.sums import fill
+from bktf.sums import add_multiple, copy_into, fill, inner
 
 SQRT5 = math.sqrt(5.0)
 SLICE_WIDTH = 2.0  # standard deviations of the prior
@@ -218,3 +218,65 @@ def draw_values(separations, on_levels, logs, noise_precision, residual, out, rn
         out[i] = 0.0
         for a in range(rank):
             out[i] += G[i, a] * z[a]
+
+
+@kernel
+def draw_prior(separations, on_levels, log_means, log_vars, logs, out, rng):
+    """Write the parameters and the values of h at the observations, drawn from the prior, into logs and out."""
+    n_dims = separations.shape[0]
+    for place in range(n_dims + 1):
+        low, high = (LOG_LENGTHSCALE_LOW, LOG_LENGTHSCALE_HIGH) if place < n_dims else (LOG_SIZE_LOW, LOG_SIZE_HIGH)
+        logs[place] = log_means[place]
+        for _ in range(1000):
+            proposal = log_means[place] + math.sqrt(log_vars[place]) * rng.standard_normal()
+            if low < proposal < high:
+                logs[place] = proposal
+                break
+    draw_values(separations, on_levels, logs, 0.0, np.zeros(out.size), out, rng)
+
+
+@part
+def update_weights(noise_root, weight_var, values, products, weights, rng):
+    """Draw the weights given the factors, h integrated out; noise_root is U of C."""
+    n_components, n = products.shape
+    precision = np.zeros((n_components, n_components))
+    mean = np.zeros(n_components)
+    solved = products.copy()
+    target = values.copy()
+    solve_transposed(noise_root, target)
+    for c in range(n_components):
+        solve_transposed(noise_root, solved[c])
+        for h in range(c + 1):
+            precision[c, h] = inner(solved[c], solved[h])
+        precision[c, c] += 1.0 / weight_var
+        mean[c] = inner(solved[c], target)
+    factor_cholesky(precision, n_components)
+    solve_lower(precision, n_components, mean)
+    for c in range(n_components):
+        mean[c] += rng.standard_normal()
+    solve_upper(precision, n_components, mean)
+    for c in range(n_components):
+        weights[c] = mean[c]
+
+
+@kernel
+def update(
+    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_var, values, products, weights, logs,
+    noise_precision, local_values, residual, rng,
+):  # fmt: skip
+    """Draw the weights, then the parameters and the noise precision, all with h integrated out, then h; writes them and the residual."""
+    n_components, n = products.shape
+    C = np.empty((n, n))
+    room = np.empty((2, separations.shape[1]))
+    solved = np.empty(n)
+    if n_components > 0 and math.isfinite(factor_at(separations, on_levels, logs, noise_precision[0], room, C)):
+        update_weights(C, weight_var, values, products, weights, rng)
+    copy_into(values, residual)
+    for c in range(n_components):
+        add_multiple(residual, -weights[c], products[c])
+    update_parameters(
+        separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, residual, logs, noise_precision, room, C, solved,
+        rng,
+    )  # fmt: skip
+    draw_values(separations, on_levels, logs, noise_precision[0], residual, local_values, rng)
+    add_multiple(residual, -1.0, local_values)

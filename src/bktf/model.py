@@ -33,6 +33,8 @@ class Priors:
     weight_var: weights ~ N(0, weight_var)
     correlation_logit_mean, correlation_logit_var: log of the odds ρ / (1 − ρ) of the correlation between two levels of a categorical axis
         ~ N(mean, var), cut to odds in [1e-3, 1e3]; with 0 and 2, ρ is spread almost evenly over (0, 1)
+    local_lengthscale_log_mean, local_lengthscale_log_var: log l / √D ~ N(mean, var) for the local component; distances in D dimensions grow like √D
+    local_size_log_mean, local_size_log_var: the logarithm of the local component's variance ~ N(mean, var)
 
     Paper: section 3.1.
     """
@@ -44,6 +46,10 @@ class Priors:
     weight_var: float = 1.0
     correlation_logit_mean: float = 0.0
     correlation_logit_var: float = 2.0
+    local_lengthscale_log_mean: float = math.log(0.4)
+    local_lengthscale_log_var: float = 1.0
+    local_size_log_mean: float = 0.0
+    local_size_log_var: float = 1.0
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -158,10 +164,10 @@ def resolve_kernels(kernel: "Kernel | Sequence[Kernel]", sizes: Sequence[int]) -
     return tuple(resolve_kernel(kernel, d, size) for d, size in enumerate(sizes))  # type: ignore[arg-type]
 
 
-def resolve_active(rank: int, active: Sequence[Collection[int]] | None, n_dims: int) -> NDArray[np.bool_]:
+def resolve_active(rank: int, active: Sequence[Collection[int]] | None, n_dims: int, *, least: int = 1) -> NDArray[np.bool_]:
     """Which dimensions each component uses, (R, D): all of them, or what `active` lists."""
     if active is None:
-        return np.ones((whole_number("rank", rank, 1), n_dims), dtype=bool)
+        return np.ones((whole_number("rank", rank, least), n_dims), dtype=bool)
     given: object = active
     if not isinstance(given, Sequence) or not len(given):
         raise ValueError(f"active must list at least one component, as in [(0, 1), (0,)]; got {active!r}")
@@ -200,13 +206,15 @@ class Settings:
     n_burn_in: int = 200
     n_chains: int = 1
     shared_lengthscales: bool = False
+    local: bool = False
 
     def __post_init__(self) -> None:
         whole_number("n_sweeps", self.n_sweeps, 1)
         whole_number("n_chains", self.n_chains, 1)
         whole_number("n_burn_in", self.n_burn_in, 0)
-        if not isinstance(self.shared_lengthscales, bool | np.bool_):
-            raise ValueError(f"shared_lengthscales must be True or False; got {self.shared_lengthscales!r}")
+        for name in ("shared_lengthscales", "local"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}")
         if self.n_burn_in >= self.n_sweeps:
             raise ValueError(f"n_burn_in must lie in [0, n_sweeps); got {self.n_burn_in} with n_sweeps={self.n_sweeps}")
 

@@ -56,6 +56,7 @@ class Posterior:
     states: tuple[Floats, ...]  # per axis (K, R, m_d, state size): factor and scaled derivatives
     weights: Floats  # (K, R)
     noise_precision: Floats  # (K,)
+    local_logs: Floats | None = None  # (K, D + 1) parameters of the local component, where there is one; see `local`
 
     def __repr__(self) -> str:
         """Sizes and the noise level."""

@@ -17,6 +17,17 @@ Floats = NDArray[np.float64]
 
 
 @record
+class LocalModel(NamedTuple):
+    """The local component, where a problem has one; see `local`. P pairs of observations i ≤ j, row by row."""
+
+    present: bool
+    separations: Floats  # (D, P)
+    on_levels: NDArray[np.int64]  # (D,)
+    log_means: Floats  # (D + 1,) of the priors of its parameters
+    log_vars: Floats  # (D + 1,)
+
+
+@record
 class Problem(NamedTuple):
     """Everything that stays the same during a run."""
 
@@ -42,6 +53,7 @@ class Problem(NamedTuple):
     noise_rate: float
     noise_known: bool
     weight_var: float
+    local: LocalModel
 
 
 @record
@@ -54,7 +66,9 @@ class State(NamedTuple):
     weights: Floats  # (R,)
     noise_precision: Floats  # (1,)
     products: Floats  # (R, n) product of the factors at each observation
-    residual: Floats  # (n,) values − Σ weight·product
+    residual: Floats  # (n,) values − Σ weight·product − local
+    local: Floats  # (n,) the local component at the observations
+    local_logs: Floats  # (D + 1,) its parameters
 
 
 @record
@@ -75,3 +89,4 @@ class Draws(NamedTuple):
     factors: Floats  # (K, R, M, S)
     weights: Floats  # (K, R)
     noise_precision: Floats  # (K,)
+    local_logs: Floats  # (K, D + 1)
