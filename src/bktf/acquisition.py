@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bktf.axes import check_points
+from bktf.local_scores import make_score
+from bktf.restrictions import Weighted, best_allowed
 from bktf.best_cells import Draws, FreeWeights, Restriction, choose_cell
 from bktf.forms import Floats, Ints
 
@@ -120,14 +122,55 @@ def _choose(posterior: "Posterior", question: _Question, exclude: ArrayLike | No
     if question.feasible is not None or question.chance is not None:
         restriction = _restriction(draws, question)
     rng = np.random.default_rng([question.seed, posterior.seed])
-    cell, score, method, exact, gap = choose_cell(
-        draws, question.acquisition, question.beta, excluded, question.integrate_weights, rng, draw, restriction
-    )
+    if posterior.local is not None:
+        cell, score, method, exact, gap = _choose_with_local(posterior, question, draws, excluded, waiting, restriction, rng)
+    else:
+        cell, score, method, exact, gap = choose_cell(
+            draws, question.acquisition, question.beta, excluded, question.integrate_weights, rng, draw, restriction
+        )
     if cell is None:
         return Choice(None, -math.inf, method, True, 0.0)
     scale = posterior.standardisation.scale
     value = scale * score + (posterior.standardisation.mean if question.acquisition != "ei" else 0.0)
     return Choice(_point(draws.axes, cell), value, method, exact, scale * gap)
+
+
+def _choose_with_local(
+    posterior: "Posterior", question: _Question, draws: Draws, excluded: set[tuple[int, ...]], waiting: Floats,
+    restriction: Restriction | None, rng: np.random.Generator,
+) -> tuple[Ints | None, float, str, bool, float]:  # fmt: skip
+    """`choose_cell` under draws with a local component, by enumeration or coordinate ascent on closed forms."""
+    if question.acquisition not in ("ei", "ucb"):
+        raise ValueError(f'with a local component the acquisition must be "ei" or "ucb"; got {question.acquisition!r}. Fit without it for others')
+    assert posterior.local is not None
+    scaled = tuple(axis.scale(points) for axis, points in zip(posterior.grid, draws.axes, strict=True))
+    at_pending = np.einsum("kr,krn->kn", posterior.weights, posterior.component_products(waiting))
+    pending = np.stack([axis.scale(waiting[:, d]) for d, axis in enumerate(posterior.grid)], axis=1)
+    z = posterior.standardisation.to_model(posterior.y)
+    mark = float(z.max() if question.best is None else posterior.standardisation.to_model(np.array([question.best]))[0])
+    score = make_score(
+        posterior.local, scaled, draws.factors, draws.weights, at_pending, pending, mark, question.acquisition, question.beta, rng
+    )
+    chance = None if restriction is None else restriction.chance
+
+    def weighted(cells: Ints) -> Floats:
+        value = score(cells)
+        if chance is None:
+            return value
+        if question.acquisition == "ei":
+            return np.asarray(value + np.log(chance(cells)))
+        return np.asarray(np.where(value > draws.worst, draws.worst + (value - draws.worst) * chance(cells), value))
+
+    def allowed(cell: Ints) -> bool:
+        open_to = restriction is None or restriction.allowed is None or restriction.allowed(cell)
+        return tuple(cell.tolist()) not in excluded and open_to
+
+    sizes = np.array([axis.size for axis in draws.axes])
+    found = best_allowed(Weighted(weighted, allowed, sizes), draws.incumbents, rng)
+    if found is None:
+        return None, -math.inf, "nothing allowed", True, 0.0
+    value = math.exp(found.score) if question.acquisition == "ei" else found.score
+    return found.cell, value, "enumeration" if found.exact else "ascent", found.exact, 0.0 if found.exact else math.inf
 
 
 def _point(axes: tuple[Floats, ...], cell: Ints) -> Floats:

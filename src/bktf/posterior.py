@@ -4,6 +4,7 @@ import math
 import os
 import threading
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from bktf.alignment import Aligned, align
 from bktf.axes import Axis, check_points
 from bktf.chains import moments_between, states_between
 from bktf.diagnostics import Diagnostics, diagnose
+from bktf.local_draws import LocalDraws, local_draws
 from bktf.model import AxisKernel, Priors, Settings
 from bktf.observations import Standardisation
 from bktf.storage import read_npz, write_npz
@@ -24,7 +26,8 @@ Floats = NDArray[np.float64]
 MAX_GRID = 20_000_000  # cells that grid_moments is willing to hold, 160 MB per array
 FILE_FORMAT = 1
 ARRAYS = ("X", "y", "active", "lengthscales", "weights", "noise_precision")
-OFF_GRID_STREAM = 1  # spawn keys of the fit's seed: chains take (0, ·), draws between axis points take (1,)
+OFF_GRID_STREAM, LOCAL_STREAM = 1, 2  # spawn keys of the fit's seed: chains take (0, ·), draws between axis points (1,), local ones (2,)
+LOCAL_BLOCK = 2000  # points whose moments are found together where there is a local component
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,16 @@ class Posterior:
         total = np.einsum("krm,krl->ml", factors, factors) / self.n_draws + (levels.EXTRA - 1.0) * np.eye(factors.shape[2])
         return np.asarray(total / (levels.EXTRA - 1.0 + factors.shape[1]))
 
+    @cached_property
+    def local(self) -> LocalDraws | None:
+        """The local component of every draw, where there is one."""
+        if self.local_logs is None:
+            return None
+        z = self.standardisation.to_model(self.y)
+        residuals = z - np.einsum("kr,krn->kn", self.weights, self.component_products(self.X))
+        on_levels = np.array([axis.kernel.on_levels for axis in self.grid])
+        return local_draws(self._scaled(self.X), on_levels, self.local_logs, self.noise_precision, residuals)
+
     @property
     def noise_std(self) -> Floats:
         """Standard deviation of the observation noise in the units of y, (K,)."""
@@ -119,7 +132,11 @@ class Posterior:
         """
         points = check_points(X, self.grid)
         tables, index = self._drawn_tables(points)
-        return self.standardisation.to_user(cp.values(tables, self.weights, index))
+        values = cp.values(tables, self.weights, index)
+        if self.local is not None:
+            rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(LOCAL_STREAM,)))
+            values += self.local.draw_at(self._scaled(points), rng)
+        return self.standardisation.to_user(values)
 
     def mean(self, X: ArrayLike) -> Floats:
         """Posterior mean of f at points anywhere inside the box, (n,)."""
@@ -281,7 +298,7 @@ class Posterior:
 
     def moments_by_draw(self, X: ArrayLike) -> tuple[Floats, Floats]:
         """Mean and variance of f at points within each draw, (K, n) each, in the units of y; the variance is 0 on axis points."""
-        each = cp.moments_by_draw(*self._moment_tables(X))
+        each = self._moments_by_draw(check_points(X, self.grid))
         return self.standardisation.to_user(each.mean), np.asarray(self.standardisation.scale**2 * each.variance)
 
     def component_products(self, X: ArrayLike) -> Floats:
@@ -327,7 +344,24 @@ class Posterior:
 
     def _moments(self, X: ArrayLike) -> cp.Moments:
         """Mean and variance of f at points, in the model's units, with conditional moments between axis points."""
-        return cp.moments(*self._moment_tables(X))
+        if self.local is None:
+            return cp.moments(*self._moment_tables(X))
+        points = check_points(X, self.grid)
+        each = [self._moments_by_draw(points[i : i + LOCAL_BLOCK]) for i in range(0, max(len(points), 1), LOCAL_BLOCK)]
+        mean = np.concatenate([e.mean.mean(axis=0) for e in each])
+        return cp.Moments(mean, np.concatenate([e.mean.var(axis=0) + e.variance.mean(axis=0) for e in each]))
+
+    def _moments_by_draw(self, points: Floats) -> cp.Moments:
+        """Mean and variance of f at points within each draw, (K, n) each, in the model's units."""
+        each = cp.moments_by_draw(*self._moment_tables(points))
+        if self.local is None:
+            return each
+        own = self.local.moments_at(self._scaled(points))
+        return cp.Moments(each.mean + own.mean, each.variance + own.variance)
+
+    def _scaled(self, points: Floats) -> Floats:
+        """Points as the model sees them."""
+        return np.stack([axis.scale(points[:, d]) for d, axis in enumerate(self.grid)], axis=1)
 
     def _moment_tables(self, X: ArrayLike) -> tuple[list[Floats], list[Floats], Floats, NDArray[np.int64]]:
         """Means and variances of the factors at the coordinates that occur, the weights, and the points as indices into them."""

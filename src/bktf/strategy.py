@@ -31,6 +31,7 @@ class Strategy:
     n_startup_trials: int | None = None
     startup_beyond_dims: int = 4  # where n_startup_trials is None: so many more than there are dimensions
     space_filling: bool = True  # scrambled Sobol start points instead of random ones
+    local: bool = False  # a Gaussian process beside the components; see `fit`
     compress: bool = True  # choose on values whose distance to the best is compressed; see `compress`
     refine: bool = True  # axes of continuous parameters are refined around the best points
     warm_start: bool = False  # chains start where those of the last suggestion ended
@@ -42,13 +43,13 @@ class Strategy:
             raise ValueError(f"categorical must be one of {', '.join(map(repr, CATEGORICAL))}; got {self.categorical!r}")
         if self.n_startup_trials is not None:
             whole_number("n_startup_trials", self.n_startup_trials, 0)
-        whole_number("rank", self.rank, 1)
+        whole_number("rank", self.rank, 0 if self.local else 1)
         Settings(n_sweeps=self.n_sweeps, n_burn_in=self.n_burn_in, n_chains=self.n_chains)
         if not isinstance(self.priors, Priors):
             raise ValueError(f"priors must be a bktf.Priors; got {type(self.priors).__name__}")
         check_beta(self.beta)
         check_noise_std(self.noise_std)
-        for name in ("allow_repeats", "space_filling", "compress", "refine", "warm_start"):
+        for name in ("allow_repeats", "space_filling", "local", "compress", "refine", "warm_start"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}")
 

@@ -108,6 +108,7 @@ def fit_history(
         posterior = fit(
             axes, on_axes.X, values, seed=seed, kernel=kernels, log=log, priors=strategy.priors, noise_std=strategy.noise_std,
             rank=strategy.rank, n_sweeps=strategy.n_sweeps, n_burn_in=strategy.n_burn_in, n_chains=strategy.n_chains, warm_start=warm_start,
+            local=strategy.local,
         )  # fmt: skip
     except ValueError:
         if warm_start is None:
