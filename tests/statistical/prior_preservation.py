@@ -42,6 +42,7 @@ def make_setup(
     kernel: Kernel | list[Kernel] = "matern32",
     shared: bool = False,
     noise_known: bool = False,
+    local: bool = False,
 ) -> Setup:
     """A problem with random cells; priors chosen so that data, factors and noise all matter."""
     rng = np.random.default_rng(0)
@@ -50,9 +51,9 @@ def make_setup(
     points = [(p - p[0]) / (p[-1] - p[0]) for p in points]
     axes = tuple(Axis(p, k) for p, k in zip(points, resolve_kernels(kernel, sizes), strict=True))
     X = np.stack([p[rng.permutation(np.arange(n) % p.size)] for p in points], axis=1)  # every coordinate is observed
-    dims = active or [tuple(range(len(sizes)))] * 2
-    mask = np.array([[d in chosen for d in range(len(sizes))] for chosen in dims])
-    settings = Settings(shared_lengthscales=shared)
+    dims = [tuple(range(len(sizes)))] * 2 if active is None else active
+    mask = np.array([[d in chosen for d in range(len(sizes))] for chosen in dims], dtype=bool).reshape(len(dims), len(sizes))
+    settings = Settings(shared_lengthscales=shared, local=local)
     problem, _ = make_problem(axes, X, np.zeros(n), mask, priors, settings, KNOWN_NOISE_PRECISION if noise_known else None)
     return Setup(problem, priors)
 
@@ -75,6 +76,7 @@ class Record(NamedTuple):
     covariance: Floats  # (N, D, 3) entries 00, 01, 11 of each axis's matrix
     joint: Floats  # (N, 5) products of data, f and parameters
     fresh: Floats  # (N, 5)
+    local: Floats  # (N, D + 3) parameters of the local component, its first two values
     bookkeeping: Floats  # (N,) largest difference between the residual that was kept and the one computed anew
 
 
@@ -105,7 +107,7 @@ def joint_statistics(problem, state, out):
     out[0] = y[0] * (y[0] - state.residual[0])
     out[1] = product
     out[2] = y[0] * y[1] * state.noise_precision[0]
-    out[3] = abs(state.weights[0]) * squares
+    out[3] = (abs(state.weights[0]) if state.weights.size > 0 else math.exp(state.local_logs[0])) * squares
     out[4] = math.log(state.noise_precision[0]) * residuals
 
 
@@ -151,6 +153,10 @@ def replicate(update, problem, state, work, record, rng):
             total += state.residual[i] * state.residual[i]
         joint_statistics(problem, state, record.joint[k])
         record.noise[k] = state.noise_precision[0]
+        for p in range(n_dims + 1):
+            record.local[k, p] = state.local_logs[p]
+        for i in range(2):
+            record.local[k, n_dims + 1 + i] = state.local[i]
         record.chi2[k] = state.noise_precision[0] * total
         for c in range(n_components):
             record.weights[k, c] = state.weights[c]
@@ -172,7 +178,7 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
     record = Record(
         np.zeros(n_replicates), np.zeros(n_replicates), np.zeros((n_replicates, n_components)),
         np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros((n_replicates, n_dims, 3)),
-        np.zeros((n_replicates, 5)), np.zeros((n_replicates, 5)), np.zeros(n_replicates),
+        np.zeros((n_replicates, 5)), np.zeros((n_replicates, 5)), np.zeros((n_replicates, n_dims + 3)), np.zeros(n_replicates),
     )  # fmt: skip
     replicate(UPDATES.index(update), problem, new_state(problem), make_work(problem), record, np.random.default_rng(seed))
     p = {"bookkeeping": float(record.bookkeeping.max() < 1e-9), "chi2": ks(record.chi2, stats.chi2(problem.values.size).cdf)}
@@ -184,6 +190,8 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
         p[f"joint[{k}]"] = float(stats.ks_2samp(record.joint[:, k], record.fresh[:, k]).pvalue)
     for d in np.flatnonzero(problem.full):
         p |= covariance_p_values(record, int(d))
+    if problem.local.present:
+        p |= local_p_values(record, problem)
     for c, d in zip(*np.nonzero(problem.active), strict=True):
         first, second, ls = record.first[:, c, d], record.second[:, c, d], record.lengthscales[:, c, d]
         if problem.full[d]:
@@ -196,6 +204,27 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
         rho = correlation(problem, int(d), ls)
         p[f"factor[{c},{d}]"] = ks(second, stats.norm().cdf)
         p[f"innovation[{c},{d}]"] = ks((second - rho * first) / np.sqrt(1 - rho * rho), stats.norm().cdf)
+    return p
+
+
+def local_p_values(record: Record, problem: Problem) -> dict[str, float]:
+    """Of the local component: its parameters, its first value, and the second given the first."""
+    own, n_dims = problem.local, problem.active.shape[1]
+    logs, first, second = record.local[:, : n_dims + 1], record.local[:, n_dims + 1], record.local[:, n_dims + 2]
+    p = {
+        f"local parameter[{d}]": ks(logs[:, d], stats.norm(own.log_means[d], math.sqrt(own.log_vars[d])).cdf) for d in range(n_dims + 1)
+    }
+    rho = np.ones(len(logs))
+    for d in range(n_dims):
+        apart = own.separations[d, 1]  # the second pair is that of the first two observations
+        if own.on_levels[d]:
+            rho *= 1 / (1 + np.exp(-logs[:, d])) if apart else 1.0
+        else:
+            r = math.sqrt(5) * apart * np.exp(-logs[:, d])
+            rho *= (1 + r + r * r / 3) * np.exp(-r)
+    scale = np.exp(0.5 * logs[:, n_dims])
+    p["local value"] = ks(first / scale, stats.norm().cdf)
+    p["local innovation"] = ks((second - rho * first) / scale / np.sqrt(1 - rho * rho), stats.norm().cdf)
     return p
 
 

@@ -57,3 +57,14 @@ def test_the_prior_is_preserved_in_three_dimensions_with_known_noise() -> None:
 
 def test_the_prior_is_preserved_in_one_dimension() -> None:
     check("two sweeps", 6, sizes=(5,), n=8)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_prior_is_preserved_with_a_local_component(shared: bool) -> None:
+    check("two sweeps", 11, local=True, shared=shared)
+    check("two sweeps", 12, local=True, active=PARTIAL, kernel=["categorical", "matern32"], shared=shared)
+
+
+def test_the_prior_is_preserved_with_nothing_but_a_local_component() -> None:
+    check("two sweeps", 13, local=True, active=[])
+    check("two sweeps", 14, local=True, active=[], sizes=(4, 3, 2), n=12, noise_known=True)
