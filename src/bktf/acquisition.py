@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bktf import cp
 from bktf.axes import check_points
 from bktf.local_scores import make_score
 from bktf.restrictions import Weighted, best_allowed
-from bktf.best_cells import Draws, FreeWeights, Restriction, choose_cell
+from bktf.best_cells import Draws, FreeWeights, Restriction, choose_cell, make_target
 from bktf.forms import Floats, Ints
 
 if TYPE_CHECKING:  # the posterior calls this room; here its name is only for readers and type checkers
@@ -148,9 +149,31 @@ def _choose_with_local(
     pending = np.stack([axis.scale(waiting[:, d]) for d, axis in enumerate(posterior.grid)], axis=1)
     z = posterior.standardisation.to_model(posterior.y)
     mark = float(z.max() if question.best is None else posterior.standardisation.to_model(np.array([question.best]))[0])
-    score = make_score(
-        posterior.local, scaled, draws.factors, draws.weights, at_pending, pending, mark, question.acquisition, question.beta, rng
+    local = posterior.local
+    smooth = np.flatnonzero(local.sizes > 0)
+    rough = np.flatnonzero(local.sizes == 0)
+    local_score = make_score(
+        local.some(smooth), scaled, tuple(f[smooth] for f in draws.factors), draws.weights[smooth], at_pending[smooth], pending, mark, rng
     )
+    others = draws._replace(factors=tuple(f[rough] for f in draws.factors), weights=draws.weights[rough], thresholds=draws.thresholds[rough])
+    target = make_target(others, question.acquisition, question.beta, False) if rough.size else None
+    share = smooth.size / local.sizes.size
+
+    def score(cells: Ints) -> Floats:
+        if question.acquisition == "ucb":
+            each = local_score.moments(cells)
+            mean, square = each.mean.mean(axis=0), (each.mean**2 + each.variance).mean(axis=0)
+            if rough.size:
+                values = cp.values(others.factors, others.weights, cells)
+                mean = share * mean + (1 - share) * values.mean(axis=0)
+                square = share * square + (1 - share) * (values**2).mean(axis=0)
+            return np.asarray(mean + question.beta * np.sqrt(np.maximum(square - mean**2, 0.0)))
+        log_ei = local_score.log_improvement(cells)
+        if target is None:
+            return log_ei
+        with np.errstate(divide="ignore"):
+            return np.logaddexp(np.log(share) + log_ei, np.log((1 - share) * target.score(cells)))
+
     chance = None if restriction is None else restriction.chance
 
     def weighted(cells: Ints) -> Floats:

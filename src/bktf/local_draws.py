@@ -140,11 +140,14 @@ class LocalDraws(NamedTuple):
     def thinned(self, most: int) -> "tuple[LocalDraws, Ints]":
         """At most so many of the draws, evenly spaced, and which they are."""
         kept = np.unique(np.linspace(0, len(self.logs) - 1, min(most, len(self.logs))).astype(np.int64))
-        fewer = self._replace(
+        return self.some(kept), kept
+
+    def some(self, kept: Ints) -> "LocalDraws":
+        """These draws alone."""
+        return self._replace(
             logs=self.logs[kept], noise_precision=self.noise_precision[kept], residuals=self.residuals[kept],
             coefficients=np.ascontiguousarray(self.coefficients[:, kept]), roots=np.ascontiguousarray(self.roots[:, :, kept]),
         )  # fmt: skip
-        return fewer, kept
 
 
 def correlations(apart: Floats, on_levels: bool, logs: Floats) -> Floats:

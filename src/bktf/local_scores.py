@@ -46,23 +46,23 @@ def log_improvement(means, variances, thresholds):
 
 
 class LocalScore(NamedTuple):
-    """The score of cells on some axes."""
+    """The score of cells on some axes, from the draws that have a local component."""
 
-    acquisition: str  # "ei" or "ucb"
-    beta: float
     local: LocalDraws
     local_tables: tuple[Floats, ...]  # per axis (m_d, n, K)
     factors: tuple[Floats, ...]  # per axis (K, R, m_d)
     weights: Floats  # (K, R)
     thresholds: Floats  # (K,)
 
-    def __call__(self, cells: Ints) -> Floats:
-        """Scores (n,) of cells (n, D): log EI, or UCB."""
+    def moments(self, cells: Ints) -> cp.Moments:
+        """Mean and variance (K, n) of f within each draw at cells (n, D)."""
         own = self.local.moments(self.local_tables, cells)
-        means = own.mean + cp.values(self.factors, self.weights, cells) if self.weights.size else own.mean
-        if self.acquisition == "ei":
-            return np.asarray(log_improvement(np.ascontiguousarray(means), np.ascontiguousarray(own.variance), self.thresholds))
-        return np.asarray(means.mean(axis=0) + self.beta * np.sqrt(means.var(axis=0) + own.variance.mean(axis=0)))
+        return cp.Moments(own.mean + cp.values(self.factors, self.weights, cells), own.variance) if self.weights.any() else own
+
+    def log_improvement(self, cells: Ints) -> Floats:
+        """Log EI (n,)."""
+        each = self.moments(cells)
+        return np.asarray(log_improvement(np.ascontiguousarray(each.mean), np.ascontiguousarray(each.variance), self.thresholds))
 
 
 def make_score(
@@ -73,8 +73,6 @@ def make_score(
     at_pending: Floats,  # (K, p) what the components say of pending points
     pending: Floats,  # (p, D) scaled
     mark: float,
-    acquisition: str,
-    beta: float,
     rng: np.random.Generator,
 ) -> LocalScore:
     """The score of the cells of `axes`; each draw takes pending points as observed where it draws them to be."""
@@ -86,4 +84,4 @@ def make_score(
         observed, residuals = np.concatenate((fewer.observed, pending)), np.concatenate((fewer.residuals, drawn), axis=1)
         fewer = local_draws(observed, fewer.on_levels, fewer.logs, fewer.noise_precision, residuals)
     tables = tuple(fewer.table(d, points) for d, points in enumerate(axes))
-    return LocalScore(acquisition, beta, fewer, tables, tuple(f[kept] for f in factors), weights[kept], thresholds)
+    return LocalScore(fewer, tables, tuple(f[kept] for f in factors), weights[kept], thresholds)

@@ -31,6 +31,7 @@ class Strategy:
     n_startup_trials: int | None = None
     startup_beyond_dims: int = 4  # where n_startup_trials is None: so many more than there are dimensions
     space_filling: bool = True  # scrambled Sobol start points instead of random ones
+    ensemble: bool = False  # draws of several shapes, weighted by how well they predict; see `ensemble`
     local: bool = False  # a Gaussian process beside the components; see `fit`
     compress: bool = True  # choose on values whose distance to the best is compressed; see `compress`
     refine: bool = True  # axes of continuous parameters are refined around the best points

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bktf import cp
 from bktf.acquisition import Choice, choose
+from bktf.ensemble import Shape, fit_ensemble
 from bktf.fitting import fit
 from bktf.history import History
 from bktf.posterior import Posterior
@@ -105,7 +106,7 @@ def fit_history(
     log = [p.log for p in parameters]
     values = compress(history.y, maximize) if strategy.compress else history.y
     try:
-        posterior = fit(
+        posterior = _fit_shapes(axes, on_axes.X, values, strategy, seed, kernels, log) if strategy.ensemble else fit(
             axes, on_axes.X, values, seed=seed, kernel=kernels, log=log, priors=strategy.priors, noise_std=strategy.noise_std,
             rank=strategy.rank, n_sweeps=strategy.n_sweeps, n_burn_in=strategy.n_burn_in, n_chains=strategy.n_chains, warm_start=warm_start,
             local=strategy.local,
@@ -122,6 +123,14 @@ def fit_history(
         axes, X, label, seed=seed_for(seed, 1), kernel=kernels, log=log, priors=strategy.priors, n_sweeps=150, n_burn_in=100, n_chains=2
     )
     return Model(posterior, Chance(success, caution(history)), on_axes)
+
+
+def _fit_shapes(axes, X, values, strategy, seed, kernels, log):
+    shapes = [
+        Shape(rank=0, local=True, n_sweeps=40, n_burn_in=24, n_chains=3),
+        Shape(rank=strategy.rank, n_sweeps=strategy.n_sweeps, n_burn_in=strategy.n_burn_in, n_chains=strategy.n_chains),
+    ]
+    return fit_ensemble(axes, X, values, shapes, seed=seed % 2**32, kernel=kernels, log=log, priors=strategy.priors, noise_std=strategy.noise_std)
 
 
 def caution(history: History) -> float:
