@@ -56,6 +56,7 @@ def test_standings_average_over_the_contests_all_methods_have() -> None:
     assert found["bktf"].repeats == 1.0
     assert found["bktf"].cpu_seconds == 2.0
     assert found["bktf"].n_seeds == 1
+    assert found["bktf"].n_contests == 2
     assert found["bktf"].close == 0.0
     assert math.isnan(found["bktf"].evaluations)
     assert standings(lines, [LEVY], ["bktf", "smac"]) == {}

@@ -118,7 +118,7 @@ def standings_table(lines: Sequence[Line], contests: Sequence[Contest], methods:
         for method in sorted(found, key=lambda m: found[m].rank):
             standing = found[method]
             against = duel(lines, here, "bktf", method) if method != "bktf" and "bktf" in found else None
-            row = [kind, PEERS[method].title, f"{standing.rank:.2f}", *(f"{r:.3f}" for r in standing.regret)]
+            row = [f"{kind} ({standing.n_contests})", PEERS[method].title, f"{standing.rank:.2f}", *(f"{r:.3f}" for r in standing.regret)]
             row.append(f"{standing.close:.0%} in {standing.evaluations:.0f}" if standing.close else "0%")
             if against is None:
                 row += ["", ""]

@@ -62,6 +62,7 @@ class Standing(NamedTuple):
     repeats: float  # share of suggestions that repeat a point
     cpu_seconds: float  # of one suggestion, mean over contests
     n_seeds: int  # the least of any contest
+    n_contests: int  # that all methods have lines for
 
 
 def standings(lines: Sequence[Line], contests: Sequence[Contest], methods: Sequence[str]) -> dict[str, Standing]:
@@ -90,6 +91,7 @@ def standings(lines: Sequence[Line], contests: Sequence[Contest], methods: Seque
             float(repeats),
             float(cpu),
             min(map(len, runs)),
+            len(shared),
         )
     return found
 
