@@ -77,6 +77,10 @@ def test_a_duel_counts_what_the_interval_says() -> None:
     assert back.difference == pytest.approx(-result.difference)
     assert result.low <= result.difference <= result.high
     assert duel(lines, [CONTESTS["borehole"]], "bktf", "tpe") is None
+    few = duel([x for x in lines if x["seed"] < 2], [LEVY, ALPINE], "bktf", "tpe")
+    assert few is not None
+    assert (few.wins, few.ties, few.losses) == (0, 0, 0)  # two seeds prove nothing
+    assert few.difference < 0
 
 
 def test_evaluations_to_close_count_from_the_first_query() -> None:

@@ -123,8 +123,9 @@ def standings_table(lines: Sequence[Line], contests: Sequence[Contest], methods:
             if against is None:
                 row += ["", ""]
             else:
+                judged = against.wins + against.ties + against.losses
                 row += [
-                    f"{against.wins} / {against.ties} / {against.losses}",
+                    f"{against.wins} / {against.ties} / {against.losses}" if judged else "–",
                     f"{against.difference:+.3f} [{against.low:+.3f}, {against.high:+.3f}]",
                 ]
             rows.append([*row, f"{standing.repeats:.1%}", f"{standing.cpu_seconds:.2g}", str(standing.n_seeds)])
