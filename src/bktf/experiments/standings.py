@@ -103,7 +103,7 @@ def _ranks(values: Floats) -> Floats:
 
 
 class Duel(NamedTuple):
-    """One method against another: contests won, tied and lost (of those with seeds enough), and the mean difference of normalised regrets with its interval."""
+    """One method against another: contests won, tied and lost (of those with seeds enough), mean difference of normalised regrets."""
 
     wins: int
     ties: int
