@@ -110,11 +110,13 @@ def _lines(request: Comparison, name: str, jobs: Sequence[Job], work: Callable[[
 
 
 def standings_table(lines: Sequence[Line], contests: Sequence[Contest], methods: Sequence[str]) -> str:
-    """One row per kind of problem and method: rank, regrets, bktf against it, cost."""
-    rows = []
+    """One row per kind of problem and method: rank, regrets, bktf against it, cost; who lacks runs of a kind is named below."""
+    rows, missing = [], []
     for kind in (*KINDS, "all"):
         here = [c for c in contests if kind in ("all", c.kind)]
-        found = standings(lines, here, methods)
+        counts = {m: sum(bool(lines_of(lines, c.name, m)) for c in here) for m in methods}
+        found = standings(lines, here, [m for m in methods if counts[m] == len(here)])
+        missing += [f"{PEERS[m].title} ({kind}: {counts[m]} of {len(here)})" for m in methods if 0 < counts[m] < len(here)]
         for method in sorted(found, key=lambda m: found[m].rank):
             standing = found[method]
             against = duel(lines, here, "bktf", method) if method != "bktf" and "bktf" in found else None
@@ -131,7 +133,8 @@ def standings_table(lines: Sequence[Line], contests: Sequence[Contest], methods:
             rows.append([*row, f"{standing.repeats:.1%}", f"{standing.cpu_seconds:.2g}", str(standing.n_seeds)])
     shares = [f"regret at {share:.0%}" for share in SHARES]
     head = ["problems", "method", "mean rank", *shares, "within 1 %", "bktf wins / ties / losses", "bktf − it", "repeats", "CPU s", "seeds"]
-    return markdown(head, rows)
+    note = f"\n\nRuns of some problems are still missing: {', '.join(missing)}." if missing else ""
+    return markdown(head, rows) + note
 
 
 def problem_table(lines: Sequence[Line], contests: Sequence[Contest], methods: Sequence[str]) -> str:
