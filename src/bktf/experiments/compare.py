@@ -116,7 +116,7 @@ def standings_table(lines: Sequence[Line], contests: Sequence[Contest], methods:
         here = [c for c in contests if kind in ("all", c.kind)]
         counts = {m: sum(bool(lines_of(lines, c.name, m)) for c in here) for m in methods}
         found = standings(lines, here, [m for m in methods if counts[m] == len(here)])
-        missing += [f"{PEERS[m].title} ({kind}: {counts[m]} of {len(here)})" for m in methods if 0 < counts[m] < len(here)]
+        missing += [f"{PEERS[m].title} ({kind}: {counts[m]} of {len(here)})" for m in methods if counts[m] < len(here)]
         for method in sorted(found, key=lambda m: found[m].rank):
             standing = found[method]
             against = duel(lines, here, "bktf", method) if method != "bktf" and "bktf" in found else None
