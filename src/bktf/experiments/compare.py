@@ -189,7 +189,7 @@ def draw(lines: Sequence[Line], contests: Sequence[Contest], methods: Sequence[s
             here = [c for c in contests if c.half == half and c.kind == kind and lines_of(lines, c.name, "random")]
             for method in methods:
                 curves = [curve for c in here if (curve := _mean_curve(lines, c, method)) is not None]
-                if curves:
+                if len(curves) == len(here) > 0:  # a mean over other problems could not be compared
                     panel.plot(np.linspace(0, 1, 41), np.mean(curves, axis=0), color=COLOURS[method], label=PEERS[method].title)
             panel.set_title(f"{half} half, {kind}, {len(here)} problems", fontsize=10)
             panel.set_yscale("log")
