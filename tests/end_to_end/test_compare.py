@@ -1,5 +1,6 @@
 """`bktf compare` in small, and bad input."""
 
+import shutil
 import time
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from bktf import cli, warmup
 from bktf.experiments.lines import read_lines
+from conftest import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +80,19 @@ def test_a_missing_package_is_named_before_anything_is_run(
     assert cli.main(["compare", "--methods", "smac", "random", "--results", str(tmp_path)]) == 2
     assert "smac needs smac, which is not installed; install bktf[peers]" in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
+
+
+def test_tables_of_the_docs_are_those_of_the_recorded_lines(tmp_path: Path) -> None:
+    for name in ("compare.jsonl", "calibration.jsonl"):
+        shutil.copy(ROOT / "results" / name, tmp_path / name)
+    assert cli.main(["compare", "--tables", "--results", str(tmp_path)]) == 0
+    text = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
+    for table in sorted((tmp_path / "tables").iterdir()):
+        assert table.read_text(encoding="utf-8") == (ROOT / "results" / "tables" / table.name).read_text(encoding="utf-8")
+        assert table.read_text(encoding="utf-8") in text, f"{table.stem} is stale; run python -m benchmarks.reproduction_page"
+
+
+def test_no_line_of_the_test_half_is_without_its_commit() -> None:
+    for line in read_lines(ROOT / "results" / "compare.jsonl"):
+        assert line["commit"], f"{line['method']} on {line['problem']}, seed {line['seed']}"
+        assert not line["commit"].endswith("+")

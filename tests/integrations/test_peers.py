@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from bktf.experiments.arena import CONTESTS, start_points
 from bktf.experiments.calibration import run_calibration
 from bktf.experiments.contests import play
 from bktf.experiments.peers import PEERS
+from players import check_answers
 
 pytest.importorskip("smac")
 
@@ -21,16 +21,7 @@ def job(method: str, problem: str, budget: int = 3) -> dict[str, Any]:
 @pytest.mark.parametrize("method", DEAR)
 @pytest.mark.parametrize("name", ["tilted-branin", "grid-schaffer", "levy4r", "network-like", "branin-noisy", "table-svm-digits"])
 def test_a_peer_answers_in_the_space(method: str, name: str) -> None:
-    contest = CONTESTS[name]
-    player = PEERS[method].make(contest, 0)
-    for point in start_points(contest, 0):
-        player.tell(point, contest.function(point))
-    for _ in range(2):
-        asked = player.ask()
-        assert asked.keys() == contest.space.keys()
-        for key, distribution in contest.space.items():
-            assert distribution._contains(distribution.to_internal_repr(asked[key]))
-        player.tell(asked, contest.function(asked))
+    check_answers(method, name)
 
 
 @pytest.mark.parametrize("method", DEAR)

@@ -8,7 +8,8 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 
 from bktf.experiments.arena import CONTESTS, DEVELOPMENT, N_START, TEST, Contest, sample, start_points
 from bktf.experiments.classics import CLASSICS, moved
-from bktf.experiments.peers import PEERS, Cube
+from bktf.experiments.peers import Cube
+from players import check_answers
 
 ALL = pytest.mark.parametrize("contest", CONTESTS.values(), ids=CONTESTS)
 
@@ -112,11 +113,4 @@ def test_random_samples_reach_every_choice_and_both_ends() -> None:
 @pytest.mark.parametrize("method", ["bktf", "random", "tpe"])
 def test_players_that_need_no_extra_answer_in_the_space(method: str) -> None:
     for name in ("tilted-branin", "grid-schaffer", "levy4r"):
-        contest = CONTESTS[name]
-        player = PEERS[method].make(contest, 0)
-        for point in start_points(contest, 0):
-            player.tell(point, contest.function(point))
-        for _ in range(2):
-            asked = player.ask()
-            assert asked.keys() == contest.space.keys()
-            player.tell(asked, contest.function(asked))
+        check_answers(method, name)

@@ -56,6 +56,7 @@ def test_standings_average_over_the_contests_all_methods_have() -> None:
     assert found["bktf"].repeats == 1.0
     assert found["bktf"].cpu_seconds == 2.0
     assert found["bktf"].n_seeds == 1
+    assert found["bktf"].n_contests == 2
     assert found["bktf"].close == 0.0
     assert math.isnan(found["bktf"].evaluations)
     assert standings(lines, [LEVY], ["bktf", "smac"]) == {}
@@ -76,6 +77,10 @@ def test_a_duel_counts_what_the_interval_says() -> None:
     assert back.difference == pytest.approx(-result.difference)
     assert result.low <= result.difference <= result.high
     assert duel(lines, [CONTESTS["borehole"]], "bktf", "tpe") is None
+    few = duel([x for x in lines if x["seed"] < 2], [LEVY, ALPINE], "bktf", "tpe")
+    assert few is not None
+    assert (few.wins, few.ties, few.losses) == (0, 0, 0)  # two seeds prove nothing
+    assert few.difference < 0
 
 
 def test_evaluations_to_close_count_from_the_first_query() -> None:

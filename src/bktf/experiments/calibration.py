@@ -1,6 +1,7 @@
 """Do the surrogates know what they do not know? Coverage and CRPS of bktf's and of BoTorch's Gaussian process at n = 10·D random points."""
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,9 @@ def calibration_jobs(contests: list[str], models: list[str], n_seeds: int, quick
         for name in contests:
             if CONTESTS[name].kind == "continuous":
                 n = 6 if quick else min(POINTS_PER_DIM * CONTESTS[name].n_dims, MOST_POINTS)
-                jobs += [{"experiment": "calibration", "problem": name, "method": m, "seed": seed, "settings": {"n": n}} for m in models]
+                for model in models:
+                    settings = {"n": n} | ({"strategy": asdict(Strategy())} if model == "bktf" else {})
+                    jobs.append({"experiment": "calibration", "problem": name, "method": model, "seed": seed, "settings": settings})
     return jobs
 
 

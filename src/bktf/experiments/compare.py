@@ -110,27 +110,31 @@ def _lines(request: Comparison, name: str, jobs: Sequence[Job], work: Callable[[
 
 
 def standings_table(lines: Sequence[Line], contests: Sequence[Contest], methods: Sequence[str]) -> str:
-    """One row per kind of problem and method: rank, regrets, bktf against it, cost."""
-    rows = []
+    """One row per kind of problem and method: rank, regrets, bktf against it, cost; who lacks runs of a kind is named below."""
+    rows, missing = [], []
     for kind in (*KINDS, "all"):
         here = [c for c in contests if kind in ("all", c.kind)]
-        found = standings(lines, here, methods)
+        counts = {m: sum(bool(lines_of(lines, c.name, m)) for c in here) for m in methods}
+        found = standings(lines, here, [m for m in methods if counts[m] == len(here)])
+        missing += [f"{PEERS[m].title} ({kind}: {counts[m]} of {len(here)})" for m in methods if counts[m] < len(here)]
         for method in sorted(found, key=lambda m: found[m].rank):
             standing = found[method]
             against = duel(lines, here, "bktf", method) if method != "bktf" and "bktf" in found else None
-            row = [kind, PEERS[method].title, f"{standing.rank:.2f}", *(f"{r:.3f}" for r in standing.regret)]
+            row = [f"{kind} ({standing.n_contests})", PEERS[method].title, f"{standing.rank:.2f}", *(f"{r:.3f}" for r in standing.regret)]
             row.append(f"{standing.close:.0%} in {standing.evaluations:.0f}" if standing.close else "0%")
             if against is None:
                 row += ["", ""]
             else:
+                judged = against.wins + against.ties + against.losses
                 row += [
-                    f"{against.wins} / {against.ties} / {against.losses}",
+                    f"{against.wins} / {against.ties} / {against.losses}" if judged else "–",
                     f"{against.difference:+.3f} [{against.low:+.3f}, {against.high:+.3f}]",
                 ]
             rows.append([*row, f"{standing.repeats:.1%}", f"{standing.cpu_seconds:.2g}", str(standing.n_seeds)])
     shares = [f"regret at {share:.0%}" for share in SHARES]
     head = ["problems", "method", "mean rank", *shares, "within 1 %", "bktf wins / ties / losses", "bktf − it", "repeats", "CPU s", "seeds"]
-    return markdown(head, rows)
+    note = f"\n\nRuns of some problems are still missing: {', '.join(missing)}." if missing else ""
+    return markdown(head, rows) + note
 
 
 def problem_table(lines: Sequence[Line], contests: Sequence[Contest], methods: Sequence[str]) -> str:
@@ -185,7 +189,7 @@ def draw(lines: Sequence[Line], contests: Sequence[Contest], methods: Sequence[s
             here = [c for c in contests if c.half == half and c.kind == kind and lines_of(lines, c.name, "random")]
             for method in methods:
                 curves = [curve for c in here if (curve := _mean_curve(lines, c, method)) is not None]
-                if curves:
+                if len(curves) == len(here) > 0:  # a mean over other problems could not be compared
                     panel.plot(np.linspace(0, 1, 41), np.mean(curves, axis=0), color=COLOURS[method], label=PEERS[method].title)
             panel.set_title(f"{half} half, {kind}, {len(here)} problems", fontsize=10)
             panel.set_yscale("log")

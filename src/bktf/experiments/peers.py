@@ -229,7 +229,7 @@ class SmacPlayer:
         from ConfigSpace import Categorical, ConfigurationSpace, Float, Integer
         from smac import BlackBoxFacade, HyperparameterOptimizationFacade, Scenario
 
-        logging.disable(logging.WARNING)
+        logging.getLogger("smac").setLevel(logging.ERROR)
         space = ConfigurationSpace(seed=self.seed)
         for name, dist in self.contest.space.items():
             if isinstance(dist, CategoricalDistribution):

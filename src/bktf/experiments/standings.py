@@ -14,6 +14,7 @@ from bktf.experiments.summaries import lines_of
 Floats = NDArray[np.float64]
 SHARES = (0.25, 0.5, 1.0)  # of the budget at which regrets are compared
 N_BOOTSTRAP = 4000
+LEAST_SEEDS = 3  # that both methods must have on a contest before it can be won
 CLOSE = 0.01  # of the range, for "evaluations to within one per cent"
 LEAST = 0.01  # of the range: a smaller regret of random search counts as this, or an easy problem would outweigh all others
 
@@ -62,6 +63,7 @@ class Standing(NamedTuple):
     repeats: float  # share of suggestions that repeat a point
     cpu_seconds: float  # of one suggestion, mean over contests
     n_seeds: int  # the least of any contest
+    n_contests: int  # that all methods have lines for
 
 
 def standings(lines: Sequence[Line], contests: Sequence[Contest], methods: Sequence[str]) -> dict[str, Standing]:
@@ -90,6 +92,7 @@ def standings(lines: Sequence[Line], contests: Sequence[Contest], methods: Seque
             float(repeats),
             float(cpu),
             min(map(len, runs)),
+            len(shared),
         )
     return found
 
@@ -100,7 +103,7 @@ def _ranks(values: Floats) -> Floats:
 
 
 class Duel(NamedTuple):
-    """One method against another: contests won, tied and lost, and the mean difference of normalised regrets with its interval."""
+    """One method against another: contests won, tied and lost (of those with seeds enough), mean difference of normalised regrets."""
 
     wins: int
     ties: int
@@ -122,6 +125,8 @@ def duel(lines: Sequence[Line], contests: Sequence[Contest], first: str, second:
             continue
         differences = np.array([a[s][-1] - b[s][-1] for s in seeds])
         means.append(float(differences.mean()))
+        if len(seeds) < LEAST_SEEDS:
+            continue
         low, high = _interval(differences, rng)
         if high < 0:
             wins += 1

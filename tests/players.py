@@ -1,0 +1,18 @@
+"""What every method of `bktf compare` must do, whichever package it comes from."""
+
+from bktf.experiments.arena import CONTESTS, start_points
+from bktf.experiments.peers import PEERS
+
+
+def check_answers(method: str, problem: str) -> None:
+    """Told the start, a method answers twice, each time with a point of the space."""
+    contest = CONTESTS[problem]
+    player = PEERS[method].make(contest, 0)
+    for point in start_points(contest, 0):
+        player.tell(point, contest.function(point))
+    for _ in range(2):
+        asked = player.ask()
+        assert asked.keys() == contest.space.keys()
+        for key, distribution in contest.space.items():
+            assert distribution._contains(distribution.to_internal_repr(asked[key]))
+        player.tell(asked, contest.function(asked))
