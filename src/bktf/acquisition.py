@@ -4,7 +4,7 @@ From points in the user's units to cells and back; `best_cells` finds the cell.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bktf import cp
-from bktf.axes import check_points
-from bktf.local_scores import make_score
+from bktf.axes import SAME_POINT, check_points
+from bktf.local_climb import make_ascent
+from bktf.local_scores import given_pending, make_score
 from bktf.restrictions import Weighted, best_allowed
 from bktf.best_cells import Draws, FreeWeights, Restriction, choose_cell, make_target
 from bktf.forms import Floats, Ints
@@ -21,6 +22,7 @@ from bktf.forms import Floats, Ints
 if TYPE_CHECKING:  # the posterior calls this room; here its name is only for readers and type checkers
     from bktf.posterior import Posterior
 
+N_INCUMBENTS = 4  # best points around which a search between axis points begins
 ACQUISITIONS = ("ei", "ucb", "max", "thompson")
 
 
@@ -54,6 +56,7 @@ def choose(
     chance: Callable[[Floats], Floats] | None = None,
     fixed: Mapping[int, float] | None = None,
     best: float | None = None,
+    free: Collection[int] = (),
     seed: int = 0,
 ) -> Choice:
     """The point of the grid to try next, where larger is better (`posterior.argmin` flips the sign).
@@ -73,11 +76,13 @@ def choose(
         fixed: axes that must keep a value, as {axis: value}; the value must be a point of the axis.
         best: what "ei" must exceed, in the units of y; by default the best observed value. With noise, where repeats are allowed, the
             best posterior mean at an observed point is the better mark.
+        free: axes on which every value between the ends may be chosen, not only the axis points. Heard where the draws are a Gaussian process
+            alone (rank 0 with a local component), for "ei" without restrictions; otherwise the axis points are all there is.
         seed: for "thompson" which draw, and for coordinate ascent where its random starts are.
 
     Paper: sections 3.4 and 6. Differs: D10, D11.
     """
-    question = _Question(acquisition, beta, integrate_weights, feasible, chance, dict(fixed or {}), best, seed)
+    question = _Question(acquisition, beta, integrate_weights, feasible, chance, dict(fixed or {}), best, frozenset(free), seed)
     return _choose(posterior, question, exclude, points_of(posterior, pending, "pending"), None)
 
 
@@ -104,6 +109,7 @@ class _Question:
     chance: Callable[[Floats], Floats] | None
     fixed: dict[int, float]
     best: float | None
+    free: frozenset[int]
     seed: int
 
     def __post_init__(self) -> None:
@@ -123,6 +129,8 @@ def _choose(posterior: "Posterior", question: _Question, exclude: ArrayLike | No
     if question.feasible is not None or question.chance is not None:
         restriction = _restriction(draws, question)
     rng = np.random.default_rng([question.seed, posterior.seed])
+    if posterior.rank == 0 and question.acquisition == "ei" and question.free - held.keys() and restriction is None:
+        return _choose_between(posterior, question, exclude, waiting, draws, held, rng)
     if posterior.local is not None:
         cell, score, method, exact, gap = _choose_with_local(posterior, question, draws, excluded, waiting, restriction, rng)
     else:
@@ -136,6 +144,42 @@ def _choose(posterior: "Posterior", question: _Question, exclude: ArrayLike | No
     return Choice(_point(draws.axes, cell), value, method, exact, scale * gap)
 
 
+def _choose_between(
+    posterior: "Posterior", question: _Question, exclude: ArrayLike | None, waiting: Floats, draws: Draws, held: dict[int, int],
+    rng: np.random.Generator,
+) -> Choice:  # fmt: skip
+    """The point of the box, free axes and all, with the best EI of draws that are a Gaussian process alone."""
+    assert posterior.local is not None
+    grid = posterior.grid
+    mark = posterior.standardisation.to_model(posterior.y).max() if question.best is None else _in_model(posterior, question.best)
+    pending = _scaled(posterior, waiting)
+    local, thresholds = given_pending(posterior.local, np.zeros((posterior.n_draws, len(waiting))), pending, float(mark), rng)[:2]
+    axes = tuple(axis.scale(points) for axis, points in zip(grid, draws.axes, strict=True))
+    free = np.array([d in question.free and d not in held for d in range(len(grid))])
+    excluded = np.concatenate((points_of(posterior, exclude, "exclude"), waiting))
+    taken = _scaled(posterior, excluded)
+    incumbents = _scaled(posterior, posterior.X[np.argsort(-posterior.y, kind="stable")[:N_INCUMBENTS]])
+    for d, j in held.items():
+        incumbents[:, d] = axes[d][0]
+
+    def allowed(point: Floats) -> bool:
+        return not len(taken) or bool((np.abs(taken - point).max(axis=1) > SAME_POINT).all())
+
+    found = make_ascent(local, thresholds, axes, free).best(incumbents, allowed, rng)
+    if found is None:
+        return Choice(None, -math.inf, "nothing allowed", False, math.inf)
+    point = np.array([axis.unscale(x) for axis, x in zip(grid, found[0], strict=True)])
+    return Choice(point, posterior.standardisation.scale * math.exp(found[1]), "gradient ascent", False, math.inf)
+
+
+def _scaled(posterior: "Posterior", points: Floats) -> Floats:
+    return np.stack([axis.scale(points[:, d]) for d, axis in enumerate(posterior.grid)], axis=1)
+
+
+def _in_model(posterior: "Posterior", value: float) -> float:
+    return float(posterior.standardisation.to_model(np.array([value]))[0])
+
+
 def _choose_with_local(
     posterior: "Posterior", question: _Question, draws: Draws, excluded: set[tuple[int, ...]], waiting: Floats,
     restriction: Restriction | None, rng: np.random.Generator,
@@ -146,7 +190,7 @@ def _choose_with_local(
     assert posterior.local is not None
     scaled = tuple(axis.scale(points) for axis, points in zip(posterior.grid, draws.axes, strict=True))
     at_pending = np.einsum("kr,krn->kn", posterior.weights, posterior.component_products(waiting))
-    pending = np.stack([axis.scale(waiting[:, d]) for d, axis in enumerate(posterior.grid)], axis=1)
+    pending = _scaled(posterior, waiting)
     z = posterior.standardisation.to_model(posterior.y)
     mark = float(z.max() if question.best is None else posterior.standardisation.to_model(np.array([question.best]))[0])
     local = posterior.local
@@ -259,6 +303,7 @@ def choose_batch(
     chance: Callable[[Floats], Floats] | None = None,
     fixed: Mapping[int, float] | None = None,
     best: float | None = None,
+    free: Collection[int] = (),
     seed: int = 0,
 ) -> tuple[Choice, ...]:
     """The q points to try together, fewer where the grid has no more: one after the other, each taking those before as pending.
@@ -267,7 +312,7 @@ def choose_batch(
     """
     if isinstance(q, bool) or not isinstance(q, int | np.integer) or q < 1:
         raise ValueError(f"q must be a whole number of at least 1; got {q!r}")
-    question = _Question(acquisition, beta, integrate_weights, feasible, chance, dict(fixed or {}), best, seed)
+    question = _Question(acquisition, beta, integrate_weights, feasible, chance, dict(fixed or {}), best, frozenset(free), seed)
     waiting = points_of(posterior, pending, "pending")
     order = np.random.default_rng([seed, posterior.seed]).permutation(posterior.n_draws)
     chosen: list[Choice] = []

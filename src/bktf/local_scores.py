@@ -65,6 +65,23 @@ class LocalScore(NamedTuple):
         return np.asarray(log_improvement(np.ascontiguousarray(each.mean), np.ascontiguousarray(each.variance), self.thresholds))
 
 
+def given_pending(
+    local: LocalDraws, at_pending: Floats, pending: Floats, mark: float, rng: np.random.Generator
+) -> tuple[LocalDraws, Floats, Ints]:
+    """Some of the draws, what each must exceed, and which they are; pending points (p, D) count as observed where each draws them to be.
+
+    at_pending (K, p) is what the components say of them.
+    """
+    fewer, kept = local.thinned(MOST_DRAWS)
+    thresholds = np.full(len(kept), mark)
+    if len(pending):
+        drawn = fewer.draw_at(pending, rng)
+        thresholds = np.maximum(thresholds, (drawn + at_pending[kept]).max(axis=1))
+        observed, residuals = np.concatenate((fewer.observed, pending)), np.concatenate((fewer.residuals, drawn), axis=1)
+        fewer = local_draws(observed, fewer.on_levels, fewer.logs, fewer.noise_precision, residuals)
+    return fewer, thresholds, kept
+
+
 def make_score(
     local: LocalDraws,
     axes: tuple[Floats, ...],  # scaled points
@@ -76,12 +93,6 @@ def make_score(
     rng: np.random.Generator,
 ) -> LocalScore:
     """The score of the cells of `axes`; each draw takes pending points as observed where it draws them to be."""
-    fewer, kept = local.thinned(MOST_DRAWS)
-    thresholds = np.full(len(kept), mark)
-    if len(pending):
-        drawn = fewer.draw_at(pending, rng)
-        thresholds = np.maximum(thresholds, (drawn + at_pending[kept]).max(axis=1))
-        observed, residuals = np.concatenate((fewer.observed, pending)), np.concatenate((fewer.residuals, drawn), axis=1)
-        fewer = local_draws(observed, fewer.on_levels, fewer.logs, fewer.noise_precision, residuals)
+    fewer, thresholds, kept = given_pending(local, at_pending, pending, mark, rng)
     tables = tuple(fewer.table(d, points) for d, points in enumerate(axes))
     return LocalScore(fewer, tables, tuple(f[kept] for f in factors), weights[kept], thresholds)

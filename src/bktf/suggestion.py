@@ -57,6 +57,7 @@ class Model(NamedTuple):
     posterior: Posterior  # in the user's direction, of compressed values where the strategy says so
     chance: Chance | None  # None where nothing failed
     history: History
+    free: frozenset[int] = frozenset()  # axes of continuous parameters
 
 
 def compress(y: Floats, maximize: bool) -> Floats:
@@ -104,6 +105,7 @@ def fit_history(
     )
     kernels = [p.kernel(strategy.categorical) for p in parameters]
     log = [p.log for p in parameters]
+    free = frozenset(d for d, p in enumerate(parameters) if strategy.refine and p.n_values == math.inf)
     values = compress(history.y, maximize) if strategy.compress else history.y
     try:
         posterior = _fit_shapes(axes, on_axes.X, values, strategy, seed, kernels, log) if strategy.ensemble else fit(
@@ -116,13 +118,13 @@ def fit_history(
             raise
         return fit_history(parameters, history, strategy, maximize, seed, fixed)  # the space has changed: begin anew
     if not len(history.failed):
-        return Model(posterior, None, on_axes)
+        return Model(posterior, None, on_axes, free)
     X = np.concatenate((on_axes.X, history.failed))
     label = np.concatenate((np.ones(n), np.zeros(len(history.failed))))
     success = fit(
         axes, X, label, seed=seed_for(seed, 1), kernel=kernels, log=log, priors=strategy.priors, n_sweeps=150, n_burn_in=100, n_chains=2
     )
-    return Model(posterior, Chance(success, caution(history)), on_axes)
+    return Model(posterior, Chance(success, caution(history)), on_axes, free)
 
 
 def _fit_shapes(axes, X, values, strategy, seed, kernels, log):
@@ -164,7 +166,7 @@ def next_point(
     def ask(exclude: Floats | None, waiting: Floats) -> Choice:
         return choose(
             signed, strategy.acquisition, beta=strategy.beta, exclude=exclude, pending=waiting, feasible=feasible, chance=model.chance,
-            fixed=fixed, best=best, seed=seed,
+            fixed=fixed, best=best, free=model.free, seed=seed,
         )  # fmt: skip
 
     choice = ask(None if strategy.allow_repeats else avoid, inside)
