@@ -360,7 +360,7 @@ def _free_weights(posterior: "Posterior") -> FreeWeights:
     z = posterior.standardisation.to_model(posterior.y)
     at_data = posterior.component_products(posterior.X)  # (K, R, n)
     precision = posterior.noise_precision[:, None, None]
-    information = precision * at_data @ at_data.transpose(0, 2, 1) + np.eye(posterior.rank) / posterior.priors.weight_var
+    information = precision * at_data @ at_data.transpose(0, 2, 1) + np.eye(posterior.rank) / posterior.weight_vars[:, :, None]
     root = np.linalg.cholesky(information)
     inverse_root = np.linalg.solve(root, np.broadcast_to(np.eye(posterior.rank), root.shape))
     means = np.einsum("kar,ka->kr", inverse_root, np.einsum("kar,kr->ka", inverse_root, (precision * at_data @ z[:, None])[:, :, 0]))

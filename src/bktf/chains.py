@@ -28,6 +28,8 @@ class ChainResult(NamedTuple):
     lengthscales: Floats  # (K, R, D), NaN where a component is not active or the axis has none
     states: tuple[Floats, ...]  # per axis (K, R, m_d, state size)
     weights: Floats  # (K, R)
+    weight_vars: Floats  # (K, R)
+    offsets: Floats  # (K, R, D)
     noise_precision: Floats  # (K,)
     local_logs: Floats  # (K, D + 1)
 
@@ -52,12 +54,21 @@ def matrix_of(axis: Axis) -> Floats:
 
 
 def states_between(
-    axis: Axis, lengthscales: Floats, coords: Floats, states: Floats, new_coords: Floats, stop: threading.Event, rng: np.random.Generator
+    axis: Axis,
+    lengthscales: Floats,
+    offsets: Floats,
+    coords: Floats,
+    states: Floats,
+    new_coords: Floats,
+    stop: threading.Event,
+    rng: np.random.Generator,
 ) -> Floats:
     """A joint draw of the states (K, R, u, S) at new scaled coordinates given states (K, R, m, S) at coords; both increase.
 
-    A length-scale of NaN on an axis that learns one marks an inactive component; 0 marks a kernel without one.
+    A length-scale of NaN on an axis that learns one marks an inactive component; 0 marks a kernel without one. offsets (K, R): what the
+    factors vary around.
     """
+    states = around_offsets(states, offsets)
     n_draws, n_components, _, size = states.shape
     out = np.zeros((n_draws, n_components, new_coords.size, size))
     if new_coords.size == 0:
@@ -72,11 +83,24 @@ def states_between(
         )
 
     paced(n_draws, first_guess(axis, n_components, coords.size + new_coords.size), advance, stop)
+    out[..., 0] += offsets[:, :, None]
     return out
 
 
-def moments_between(axis: Axis, lengthscales: Floats, coords: Floats, states: Floats, new_coords: Floats) -> tuple[Floats, Floats]:
+def around_offsets(states: Floats, offsets: Floats) -> Floats:
+    """States (K, R, m, S) of factors without their offsets (K, R)."""
+    if not offsets.any():
+        return states
+    centred = states.copy()
+    centred[..., 0] -= offsets[:, :, None]
+    return centred
+
+
+def moments_between(
+    axis: Axis, lengthscales: Floats, offsets: Floats, coords: Floats, states: Floats, new_coords: Floats
+) -> tuple[Floats, Floats]:
     """Mean and variance (K, R, u) of the factors at each new scaled coordinate given states (K, R, m, S) at coords."""
+    states = around_offsets(states, offsets)
     n_draws, n_components = states.shape[:2]
     means, variances = np.empty((2, n_draws, n_components, new_coords.size))
     kind = axis.kernel.kind
@@ -90,6 +114,7 @@ def moments_between(axis: Axis, lengthscales: Floats, coords: Floats, states: Fl
         )  # fmt: skip
 
     paced(n_draws, first_guess(axis, n_components, coords.size + new_coords.size), advance, threading.Event())
+    means += offsets[:, :, None]
     return means, variances
 
 
@@ -122,6 +147,8 @@ def run_chain(
         np.empty((n_kept, n_components, n_dims)),
         np.empty((n_kept, n_components, n_coords, state.factors.shape[2])),
         np.empty((n_kept, n_components)),
+        np.empty((n_kept, n_components)),
+        np.empty((n_kept, n_components, n_dims)),
         np.empty(n_kept),
         np.empty((n_kept, n_dims + 1)),
     )
@@ -147,6 +174,10 @@ def run_chain(
         whole = np.empty((n_kept, n_components, axis.size, size))
         whole[:, :, observed[d]] = seen
         ls = np.ascontiguousarray(draws.lengthscales[:, :, d])
-        whole[:, :, unseen] = states_between(axis, ls, scaled[observed[d]], np.ascontiguousarray(seen), scaled[unseen], stop, fill_rng)
+        known = np.ascontiguousarray(seen)
+        offsets = draws.offsets[:, :, d]
+        whole[:, :, unseen] = states_between(axis, ls, offsets, scaled[observed[d]], known, scaled[unseen], stop, fill_rng)
         states.append(whole)
-    return ChainResult(draws.lengthscales, tuple(states), draws.weights, draws.noise_precision, draws.local_logs)
+    return ChainResult(
+        draws.lengthscales, tuple(states), draws.weights, draws.weight_vars, draws.offsets, draws.noise_precision, draws.local_logs
+    )

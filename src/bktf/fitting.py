@@ -44,6 +44,8 @@ def fit(
     priors: Priors | None = None,
     shared_lengthscales: bool = False,
     local: bool = False,
+    adapt_rank: bool = False,
+    offsets: bool = False,
     active: Sequence[Collection[int]] | None = None,
     noise_std: float | None = None,
     warm_start: Posterior | None = None,
@@ -69,6 +71,9 @@ def fit(
         shared_lengthscales: one length-scale per dimension for all components instead of one each.
         local: add a Gaussian process with a product kernel for what the components leave over; the cost is then cubic in n. With `rank` 0 it
             is all there is.
+        adapt_rank: shrink the weights of components of more than one dimension, more from one to the next (a multiplicative gamma process), so
+            that `rank` is only the most there can be; see `Posterior.ranks`.
+        offsets: factors vary around an offset that is learned, instead of around 0, so that a direction that does not matter costs nothing.
         active: the components' dimensions, as in [(0, 1), (0,)]; replaces `rank`.
         noise_std: standard deviation of the observation noise where it is known, in the units of y; otherwise it is
             learned. Below a millionth or above a million times the spread of y it counts as that.
@@ -78,7 +83,10 @@ def fit(
 
     Paper: sections 3.1 and 3.3, algorithm 2. Differs: D1 to D9 in docs/paper_deviations.md.
     """
-    settings = Settings(n_sweeps=n_sweeps, n_burn_in=n_burn_in, n_chains=n_chains, shared_lengthscales=shared_lengthscales, local=local)
+    settings = Settings(
+        n_sweeps=n_sweeps, n_burn_in=n_burn_in, n_chains=n_chains, shared_lengthscales=shared_lengthscales, local=local,
+        adapt_rank=adapt_rank, offsets=offsets,
+    )  # fmt: skip
     priors = Priors() if priors is None else priors
     if not isinstance(priors, Priors):
         raise ValueError(f"priors must be a bktf.Priors; got {type(priors).__name__}")
@@ -136,6 +144,8 @@ def fit(
         states=tuple(np.concatenate([r.states[d] for r in results]) for d in range(len(grid))),
         weights=np.concatenate([r.weights for r in results]),
         noise_precision=np.concatenate([r.noise_precision for r in results]),
+        weight_vars=np.concatenate([r.weight_vars for r in results]),
+        offsets=np.concatenate([r.offsets for r in results]),
         local_logs=np.concatenate([r.local_logs for r in results]) if local else None,
     )
 
@@ -193,6 +203,12 @@ def make_problem(
         noise_rate=float(priors.noise_rate),
         noise_known=noise_precision is not None,
         weight_var=float(priors.weight_var),
+        shrunk=(active.sum(axis=1) > min(1, len(grid) - 1)) & bool(settings.adapt_rank),
+        shrinkage_first=float(priors.shrinkage_first),
+        shrinkage_rest=float(priors.shrinkage_rest),
+        offset=~full & bool(settings.offsets),
+        offset_mean=float(priors.offset_mean),
+        offset_var=float(priors.offset_var),
         local=_make_local(grid, points, priors, settings.local),
     )
     return problem, tuple(observed)
@@ -232,6 +248,9 @@ def new_state(problem: Problem) -> State:
         covariances=problem.covariances.copy(),
         factors=np.zeros((n_components, problem.coords.size, size)),
         weights=np.zeros(n_components),
+        weight_vars=np.full(n_components, problem.weight_var),
+        shrinkage=np.ones(n_components),
+        offsets=np.zeros((n_components, n_dims)),
         noise_precision=np.ones(1),
         products=np.zeros((n_components, n)),
         residual=np.zeros(n),
@@ -299,13 +318,16 @@ def _resume(
         if problem.shared and problem.active[:, d].any():  # a fit with one length-scale each may warm one that shares them
             lengthscales = np.where(np.isnan(lengthscales), np.nan, np.nanmean(lengthscales))
         state.lengthscales[:, d] = lengthscales[0]
+        state.offsets[:, d] = warm.offsets[k, :, d]
         wanted = axis.points[observed[d]]
         place = old.locate(wanted)
         size = states.shape[3]
         now = np.empty((1, len(problem.active), wanted.size, size))
         now[:, :, place >= 0] = states[:, :, place[place >= 0]]
         new = axis.scale(wanted[place < 0])
-        now[:, :, place < 0] = states_between(axis, lengthscales, axis.scale(old.points), states, new, stop, rng)
+        now[:, :, place < 0] = states_between(
+            axis, lengthscales, warm.offsets[k : k + 1, :, d], axis.scale(old.points), states, new, stop, rng
+        )
         state.factors[:, problem.starts[d] : problem.starts[d + 1], :size] = now[0]
     gibbs.update_covariances(problem, state, False, rng)
 

@@ -236,7 +236,7 @@ def draw_prior(separations, on_levels, log_means, log_vars, logs, out, rng):
 
 
 @part
-def update_weights(noise_root, weight_var, values, products, weights, rng):
+def update_weights(noise_root, weight_vars, values, products, weights, rng):
     """Draw the weights given the factors, h integrated out; noise_root is U of C."""
     n_components, n = products.shape
     precision = np.zeros((n_components, n_components))
@@ -248,7 +248,7 @@ def update_weights(noise_root, weight_var, values, products, weights, rng):
         solve_transposed(noise_root, solved[c])
         for h in range(c + 1):
             precision[c, h] = inner(solved[c], solved[h])
-        precision[c, c] += 1.0 / weight_var
+        precision[c, c] += 1.0 / weight_vars[c]
         mean[c] = inner(solved[c], target)
     factor_cholesky(precision, n_components)
     solve_lower(precision, n_components, mean)
@@ -261,7 +261,7 @@ def update_weights(noise_root, weight_var, values, products, weights, rng):
 
 @kernel
 def update(
-    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_var, values, products, weights, logs,
+    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights, logs,
     noise_precision, local_values, residual, rng,
 ):  # fmt: skip
     """Draw the weights, then the parameters and the noise precision, all with h integrated out, then h; writes them and the residual."""
@@ -270,7 +270,7 @@ def update(
     room = np.empty((2, separations.shape[1]))
     solved = np.empty(n)
     if n_components > 0 and math.isfinite(factor_at(separations, on_levels, logs, noise_precision[0], room, C)):
-        update_weights(C, weight_var, values, products, weights, rng)
+        update_weights(C, weight_vars, values, products, weights, rng)
     copy_into(values, residual)
     for c in range(n_components):
         add_multiple(residual, -weights[c], products[c])

@@ -31,6 +31,9 @@ class Priors:
     noise_shape, noise_rate: noise precision ~ Gamma(shape, rate); the paper gives no values, docs/paper_deviations.md
         (D4) says why 1 and 0.01
     weight_var: weights ~ N(0, weight_var)
+    shrinkage_first, shrinkage_rest: with `adapt_rank`, the prior variance of the c-th weight is weight_var / (δ_1 ⋯ δ_c) with
+        δ_1 ~ Gamma(first, 1) and the others ~ Gamma(rest, 1)
+    offset_mean, offset_var: with `offsets`, each factor varies around an offset ~ N(mean, var)
     correlation_logit_mean, correlation_logit_var: log of the odds ρ / (1 − ρ) of the correlation between two levels of a categorical axis
         ~ N(mean, var), cut to odds in [1e-3, 1e3]; with 0 and 2, ρ is spread almost evenly over (0, 1)
     local_lengthscale_log_mean, local_lengthscale_log_var: log l / √D ~ N(mean, var) for the local component; distances in D dimensions grow like √D
@@ -44,6 +47,10 @@ class Priors:
     noise_shape: float = 1.0
     noise_rate: float = 0.01
     weight_var: float = 1.0
+    shrinkage_first: float = 2.1
+    shrinkage_rest: float = 3.1
+    offset_mean: float = 0.0
+    offset_var: float = 1.0
     correlation_logit_mean: float = 0.0
     correlation_logit_var: float = 2.0
     local_lengthscale_log_mean: float = math.log(0.4)
@@ -207,14 +214,18 @@ class Settings:
     n_chains: int = 1
     shared_lengthscales: bool = False
     local: bool = False
+    adapt_rank: bool = False
+    offsets: bool = False
 
     def __post_init__(self) -> None:
         whole_number("n_sweeps", self.n_sweeps, 1)
         whole_number("n_chains", self.n_chains, 1)
         whole_number("n_burn_in", self.n_burn_in, 0)
-        for name in ("shared_lengthscales", "local"):
+        for name in ("shared_lengthscales", "local", "adapt_rank", "offsets"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}")
+        if self.offsets and self.shared_lengthscales:
+            raise ValueError("offsets are of one factor at a time, so shared_lengthscales must be False with them; got both")
         if self.n_burn_in >= self.n_sweeps:
             raise ValueError(f"n_burn_in must lie in [0, n_sweeps); got {self.n_burn_in} with n_sweeps={self.n_sweeps}")
 

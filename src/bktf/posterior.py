@@ -25,8 +25,9 @@ Floats = NDArray[np.float64]
 
 MAX_GRID = 20_000_000  # cells that grid_moments is willing to hold, 160 MB per array
 FILE_FORMAT = 1
-ARRAYS = ("X", "y", "active", "lengthscales", "weights", "noise_precision")
+ARRAYS = ("X", "y", "active", "lengthscales", "weights", "noise_precision", "weight_vars", "offsets")
 OFF_GRID_STREAM, LOCAL_STREAM = 1, 2  # spawn keys of the fit's seed: chains take (0, ·), draws between axis points (1,), local ones (2,)
+SHARE = 0.01  # of the variance, that a component must have to count for the rank
 LOCAL_BLOCK = 2000  # points whose moments are found together where there is a local component
 
 
@@ -59,6 +60,8 @@ class Posterior:
     states: tuple[Floats, ...]  # per axis (K, R, m_d, state size): factor and scaled derivatives
     weights: Floats  # (K, R)
     noise_precision: Floats  # (K,)
+    weight_vars: Floats  # (K, R) prior variances of the weights: all the same, unless the rank adapts
+    offsets: Floats  # (K, R, D) what factors vary around; 0 without offsets
     local_logs: Floats | None = None  # (K, D + 1) parameters of the local component, where there is one; see `local`
 
     def __repr__(self) -> str:
@@ -79,6 +82,16 @@ class Posterior:
     def rank(self) -> int:
         """R, the number of components."""
         return len(self.active)
+
+    @property
+    def ranks(self) -> NDArray[np.int64]:
+        """In each draw the number of components with at least SHARE of the variance of all of them over the grid, (K,)."""
+        square = self.weights**2
+        first = np.ones_like(square)
+        for factor in self.factors:
+            square, first = square * np.mean(factor**2, axis=2), first * np.mean(factor, axis=2)
+        sizes = np.maximum(square - (self.weights * first) ** 2, 0.0)
+        return np.asarray((sizes >= SHARE * sizes.sum(axis=1, keepdims=True)).sum(axis=1) * (sizes.sum(axis=1) > 0))
 
     @property
     def axes(self) -> tuple[Floats, ...]:
@@ -265,6 +278,8 @@ class Posterior:
             "seed": str(self.seed),  # may exceed what JSON readers take as a number
         }
         arrays = {name: getattr(self, name) for name in ARRAYS}
+        if self.local_logs is not None:
+            arrays["local_logs"] = self.local_logs
         for d, axis in enumerate(self.grid):
             arrays[f"axis_{d}"], arrays[f"states_{d}"] = axis.points, self.states[d]
             if axis.kernel.covariance is not None:
@@ -283,6 +298,9 @@ class Posterior:
                 Axis(arrays[f"axis_{d}"], AxisKernel(kind, period, arrays.get(f"covariance_{d}")), log[d])
                 for d, (kind, period) in enumerate(settings["kernels"])
             )
+            n_draws, n_components = arrays["weights"].shape  # earlier versions knew no other prior of weights, and no offsets
+            arrays.setdefault("weight_vars", np.full((n_draws, n_components), settings["priors"]["weight_var"]))
+            arrays.setdefault("offsets", np.zeros((n_draws, n_components, len(grid))))
             return cls(
                 grid=grid,
                 states=tuple(arrays[f"states_{d}"] for d in range(len(grid))),
@@ -291,6 +309,7 @@ class Posterior:
                 standardisation=Standardisation(**settings["standardisation"]),
                 known_noise_std=settings["known_noise_std"],
                 seed=int(settings["seed"]),
+                local_logs=arrays.get("local_logs"),
                 **{name: arrays[name] for name in ARRAYS},
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -337,7 +356,9 @@ class Posterior:
             table = self.states[d][:, :, on, 0]
             if off.size:
                 scaled = axis.scale(axis.points)
-                drawn = states_between(axis, self.axis_lengthscales(d), scaled, self.states[d], off, threading.Event(), rng)
+                drawn = states_between(
+                    axis, self.axis_lengthscales(d), self.offsets[:, :, d], scaled, self.states[d], off, threading.Event(), rng
+                )
                 table = np.concatenate((table, drawn[..., 0]), axis=2)
             tables.append(table)
         return tables, index
@@ -372,7 +393,9 @@ class Posterior:
             mean = self.states[d][:, :, on, 0]
             variance = np.zeros_like(mean)
             if off.size:
-                between = moments_between(axis, self.axis_lengthscales(d), axis.scale(axis.points), self.states[d], off)
+                between = moments_between(
+                    axis, self.axis_lengthscales(d), self.offsets[:, :, d], axis.scale(axis.points), self.states[d], off
+                )
                 mean = np.concatenate((mean, between[0]), axis=2)
                 variance = np.concatenate((variance, between[1]), axis=2)
             means.append(mean)

@@ -103,20 +103,20 @@ def _draw_no_covariance(factors, heard, start, out, rng):
 _LOCAL = (MATRIX, INTS, VECTOR, VECTOR)  # separations, on_levels, log_means, log_vars of `records.LocalModel`
 
 
-@operation(VOID, *_LOCAL, FLOAT, FLOAT, INT, FLOAT, VECTOR, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, RNG)
+@operation(VOID, *_LOCAL, FLOAT, FLOAT, INT, VECTOR, VECTOR, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, RNG)
 def _update_local(
-    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_var, values, products, weights, logs,
+    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights, logs,
     noise_precision, local_values, residual, rng,
 ):  # fmt: skip
     local.update(
-        separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_var, values, products, weights, logs,
+        separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights, logs,
         noise_precision, local_values, residual, rng,
     )  # fmt: skip
 
 
-@operation(VOID, *_LOCAL, FLOAT, FLOAT, INT, FLOAT, VECTOR, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, RNG)
+@operation(VOID, *_LOCAL, FLOAT, FLOAT, INT, VECTOR, VECTOR, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, RNG)
 def _update_no_local(
-    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_var, values, products, weights, logs,
+    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights, logs,
     noise_precision, local_values, residual, rng,
 ):  # fmt: skip
     pass

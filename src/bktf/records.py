@@ -53,6 +53,12 @@ class Problem(NamedTuple):
     noise_rate: float
     noise_known: bool
     weight_var: float
+    shrunk: NDArray[np.bool_]  # (R,) components whose weights a multiplicative gamma process shrinks, more from one to the next
+    shrinkage_first: float  # shapes of its gamma variables
+    shrinkage_rest: float
+    offset: NDArray[np.bool_]  # (D,) axes whose factors vary around an offset instead of around 0
+    offset_mean: float
+    offset_var: float
     local: LocalModel
 
 
@@ -62,8 +68,11 @@ class State(NamedTuple):
 
     lengthscales: Floats  # (R, D)
     covariances: Floats  # as in the problem, with those that are learned
-    factors: Floats  # (R, M, S) factor and scaled derivatives; 1 where the component is not active
+    factors: Floats  # (R, M, S) factor, offset included, and scaled derivatives; 1 where the component is not active
     weights: Floats  # (R,)
+    weight_vars: Floats  # (R,) of their priors
+    shrinkage: Floats  # (R,) the gamma variables, 1 for a component that is not shrunk
+    offsets: Floats  # (R, D) 0 where there is none
     noise_precision: Floats  # (1,)
     products: Floats  # (R, n) product of the factors at each observation
     residual: Floats  # (n,) values − Σ weight·product − local
@@ -88,5 +97,7 @@ class Draws(NamedTuple):
     lengthscales: Floats  # (K, R, D)
     factors: Floats  # (K, R, M, S)
     weights: Floats  # (K, R)
+    weight_vars: Floats  # (K, R)
+    offsets: Floats  # (K, R, D)
     noise_precision: Floats  # (K,)
     local_logs: Floats  # (K, D + 1)
