@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bktf import cp
 from bktf.axes import SAME_POINT, check_points
+from bktf.best_cells import Draws, FreeWeights, Restriction, choose_cell
+from bktf.forms import Floats, Ints
 from bktf.local_climb import make_ascent
 from bktf.local_scores import given_pending, make_score
 from bktf.restrictions import Weighted, best_allowed
-from bktf.best_cells import Draws, FreeWeights, Restriction, choose_cell, make_target
-from bktf.forms import Floats, Ints
 
 if TYPE_CHECKING:  # the posterior calls this room; here its name is only for readers and type checkers
     from bktf.posterior import Posterior
@@ -186,37 +185,23 @@ def _choose_with_local(
 ) -> tuple[Ints | None, float, str, bool, float]:  # fmt: skip
     """`choose_cell` under draws with a local component, by enumeration or coordinate ascent on closed forms."""
     if question.acquisition not in ("ei", "ucb"):
-        raise ValueError(f'with a local component the acquisition must be "ei" or "ucb"; got {question.acquisition!r}. Fit without it for others')
+        raise ValueError(
+            f'with a local component the acquisition must be "ei" or "ucb"; got {question.acquisition!r}. Fit without it for others'
+        )
     assert posterior.local is not None
     scaled = tuple(axis.scale(points) for axis, points in zip(posterior.grid, draws.axes, strict=True))
     at_pending = np.einsum("kr,krn->kn", posterior.weights, posterior.component_products(waiting))
     pending = _scaled(posterior, waiting)
     z = posterior.standardisation.to_model(posterior.y)
     mark = float(z.max() if question.best is None else posterior.standardisation.to_model(np.array([question.best]))[0])
-    local = posterior.local
-    smooth = np.flatnonzero(local.sizes > 0)
-    rough = np.flatnonzero(local.sizes == 0)
-    local_score = make_score(
-        local.some(smooth), scaled, tuple(f[smooth] for f in draws.factors), draws.weights[smooth], at_pending[smooth], pending, mark, rng
-    )
-    others = draws._replace(factors=tuple(f[rough] for f in draws.factors), weights=draws.weights[rough], thresholds=draws.thresholds[rough])
-    target = make_target(others, question.acquisition, question.beta, False) if rough.size else None
-    share = smooth.size / local.sizes.size
+    own = make_score(posterior.local, scaled, draws.factors, draws.weights, at_pending, pending, mark, rng)
 
     def score(cells: Ints) -> Floats:
-        if question.acquisition == "ucb":
-            each = local_score.moments(cells)
-            mean, square = each.mean.mean(axis=0), (each.mean**2 + each.variance).mean(axis=0)
-            if rough.size:
-                values = cp.values(others.factors, others.weights, cells)
-                mean = share * mean + (1 - share) * values.mean(axis=0)
-                square = share * square + (1 - share) * (values**2).mean(axis=0)
-            return np.asarray(mean + question.beta * np.sqrt(np.maximum(square - mean**2, 0.0)))
-        log_ei = local_score.log_improvement(cells)
-        if target is None:
-            return log_ei
-        with np.errstate(divide="ignore"):
-            return np.logaddexp(np.log(share) + log_ei, np.log((1 - share) * target.score(cells)))
+        if question.acquisition == "ei":
+            return own.log_improvement(cells)
+        each = own.moments(cells)
+        mean, square = each.mean.mean(axis=0), (each.mean**2 + each.variance).mean(axis=0)
+        return np.asarray(mean + question.beta * np.sqrt(np.maximum(square - mean**2, 0.0)))
 
     chance = None if restriction is None else restriction.chance
 

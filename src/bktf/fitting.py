@@ -124,7 +124,9 @@ def fit(
     with _progress(n_sweeps * n_chains, show_progress_bar) as report:
         results = _run_all(chain, n_chains, threads, report, stop)
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = [a.sum() for r in results for a in (r.weights, r.noise_precision, r.local_logs, *r.states, r.weights * r.states[0][:, :, 0, 0])]
+        sums = [
+            a.sum() for r in results for a in (r.weights, r.noise_precision, r.local_logs, *r.states, r.weights * r.states[0][:, :, 0, 0])
+        ]
     if not np.all(np.isfinite(sums)):
         raise ArithmeticError(
             "the draws overflowed double precision; use priors and a given covariance with values nearer to 1 "
@@ -200,7 +202,7 @@ def make_problem(
         log_means=np.where(equal, priors.correlation_logit_mean, priors.lengthscale_log_mean).astype(float),
         log_vars=np.where(equal, priors.correlation_logit_var, priors.lengthscale_log_var).astype(float),
         noise_shape=float(priors.noise_shape),
-        noise_rate=float(priors.noise_rate),
+        noise_rate=float(priors.local_noise_rate if settings.local else priors.noise_rate),
         noise_known=noise_precision is not None,
         weight_var=float(priors.weight_var),
         shrunk=(active.sum(axis=1) > min(1, len(grid) - 1)) & bool(settings.adapt_rank),

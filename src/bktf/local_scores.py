@@ -1,7 +1,7 @@
 """Acquisition scores of cells under draws with a local component: within a draw f is normal, so each score is a closed form.
 
-    log EI   log mean_k E max(N(μ_k, v_k) − threshold_k, 0), defined everywhere
-    UCB      u + β·√v with mean and variance over draws and within them
+log EI   log mean_k E max(N(μ_k, v_k) − threshold_k, 0), defined everywhere
+UCB      u + β·√v with mean and variance over draws and within them
 """
 
 import math

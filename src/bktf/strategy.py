@@ -9,10 +9,14 @@ from numpy.typing import NDArray
 
 from bktf.acquisition import check_acquisition, check_beta
 from bktf.model import Priors, Settings, check_noise_std, whole_number
+from bktf.shapes import Components
 from bktf.space import CATEGORICAL
 
 Floats = NDArray[np.float64]
 Feasible = Callable[[dict[str, Any]], bool]
+
+
+MODELS = ("best", "local", "components", "both")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +25,7 @@ class Strategy:
 
     acquisition: str = "ei"
     beta: float = 2.0
+    model: str = "best"
     rank: int = 3
     n_sweeps: int = 150
     n_burn_in: int = 100
@@ -31,8 +36,9 @@ class Strategy:
     n_startup_trials: int | None = None
     startup_beyond_dims: int = 4  # where n_startup_trials is None: so many more than there are dimensions
     space_filling: bool = True  # scrambled Sobol start points instead of random ones
-    ensemble: bool = False  # draws of several shapes, weighted by how well they predict; see `ensemble`
-    local: bool = False  # a Gaussian process beside the components; see `fit`
+    adapt_rank: bool = False  # weights shrink from one component to the next; see `fit`
+    offsets: bool = False  # factors vary around offsets that are learned; see `fit`
+    main_effects: bool = False  # one more component for each dimension alone
     compress: bool = True  # choose on values whose distance to the best is compressed; see `compress`
     refine: bool = True  # axes of continuous parameters are refined around the best points
     warm_start: bool = False  # chains start where those of the last suggestion ended
@@ -44,15 +50,25 @@ class Strategy:
             raise ValueError(f"categorical must be one of {', '.join(map(repr, CATEGORICAL))}; got {self.categorical!r}")
         if self.n_startup_trials is not None:
             whole_number("n_startup_trials", self.n_startup_trials, 0)
-        whole_number("rank", self.rank, 0 if self.local else 1)
+        if self.model not in MODELS:
+            raise ValueError(f"model must be one of {', '.join(map(repr, MODELS))}; got {self.model!r}")
+        whole_number("rank", self.rank, 1)
         Settings(n_sweeps=self.n_sweeps, n_burn_in=self.n_burn_in, n_chains=self.n_chains)
         if not isinstance(self.priors, Priors):
             raise ValueError(f"priors must be a bktf.Priors; got {type(self.priors).__name__}")
         check_beta(self.beta)
         check_noise_std(self.noise_std)
-        for name in ("allow_repeats", "space_filling", "local", "compress", "refine", "warm_start"):
+        for name in ("allow_repeats", "space_filling", "adapt_rank", "offsets", "main_effects", "compress", "refine", "warm_start"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}")
+
+    @property
+    def components(self) -> Components:
+        """The shape of the model that is made of components."""
+        return Components(
+            rank=self.rank, n_sweeps=self.n_sweeps, n_burn_in=self.n_burn_in, n_chains=self.n_chains, main_effects=self.main_effects,
+            adapt_rank=self.adapt_rank, offsets=self.offsets,
+        )  # fmt: skip
 
     def n_startup(self, n_dims: int) -> int:
         """Points of the start design: as set, or by the number of dimensions."""
@@ -62,7 +78,7 @@ class Strategy:
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     "paper": {
-        "acquisition": "max", "rank": 2, "n_sweeps": 400, "n_burn_in": 200, "n_chains": 1,
+        "acquisition": "max", "model": "components", "rank": 2, "n_sweeps": 400, "n_burn_in": 200, "n_chains": 1,
         "startup_beyond_dims": 0, "space_filling": False, "compress": False, "refine": False, "warm_start": True,
     },
 }  # fmt: skip

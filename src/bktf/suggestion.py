@@ -6,17 +6,17 @@ A suggestion is a function of the search space, the history, the settings and a 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bktf import cp
 from bktf.acquisition import Choice, choose
-from bktf.ensemble import Shape, fit_ensemble
 from bktf.fitting import fit
 from bktf.history import History
 from bktf.posterior import Posterior
+from bktf.shapes import MAX_LOCAL, fit_better, fit_components, fit_local
 from bktf.space import Parameter
 from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
 
@@ -108,11 +108,7 @@ def fit_history(
     free = frozenset(d for d, p in enumerate(parameters) if strategy.refine and p.n_values == math.inf)
     values = compress(history.y, maximize) if strategy.compress else history.y
     try:
-        posterior = _fit_shapes(axes, on_axes.X, values, strategy, seed, kernels, log) if strategy.ensemble else fit(
-            axes, on_axes.X, values, seed=seed, kernel=kernels, log=log, priors=strategy.priors, noise_std=strategy.noise_std,
-            rank=strategy.rank, n_sweeps=strategy.n_sweeps, n_burn_in=strategy.n_burn_in, n_chains=strategy.n_chains, warm_start=warm_start,
-            local=strategy.local,
-        )  # fmt: skip
+        posterior = _fit(strategy, axes, on_axes.X, values, seed, warm_start, kernel=kernels, log=log, priors=strategy.priors)
     except ValueError:
         if warm_start is None:
             raise
@@ -127,12 +123,19 @@ def fit_history(
     return Model(posterior, Chance(success, caution(history)), on_axes, free)
 
 
-def _fit_shapes(axes, X, values, strategy, seed, kernels, log):
-    shapes = [
-        Shape(rank=0, local=True, n_sweeps=40, n_burn_in=24, n_chains=3),
-        Shape(rank=strategy.rank, n_sweeps=strategy.n_sweeps, n_burn_in=strategy.n_burn_in, n_chains=strategy.n_chains),
-    ]
-    return fit_ensemble(axes, X, values, shapes, seed=seed % 2**32, kernel=kernels, log=log, priors=strategy.priors, noise_std=strategy.noise_std)
+def _fit(strategy: Strategy, axes: list[Floats], X: Floats, y: Floats, seed: int, warm_start: Posterior | None, **common: Any) -> Posterior:
+    """The surrogate in the shape that the strategy asks for.
+
+    Max over draws and Thompson's draw need whole surfaces, which only components have.
+    """
+    common["noise_std"] = strategy.noise_std
+    model = strategy.model if strategy.acquisition in ("ei", "ucb") else "components"
+    if model == "best":
+        return fit_better(axes, X, y, strategy.components, seed=seed, **common)
+    if model == "local" and len(y) <= MAX_LOCAL:
+        return fit_local(axes, X, y, seed=seed, **common)
+    local = model == "both" and len(y) <= MAX_LOCAL
+    return fit_components(axes, X, y, strategy.components, seed=seed, local=local, warm_start=warm_start, **common)
 
 
 def caution(history: History) -> float:

@@ -225,9 +225,7 @@ def local_p_values(record: Record, problem: Problem) -> dict[str, float]:
     """Of the local component: its parameters, its first value, and the second given the first."""
     own, n_dims = problem.local, problem.active.shape[1]
     logs, first, second = record.local[:, : n_dims + 1], record.local[:, n_dims + 1], record.local[:, n_dims + 2]
-    p = {
-        f"local parameter[{d}]": ks(logs[:, d], stats.norm(own.log_means[d], math.sqrt(own.log_vars[d])).cdf) for d in range(n_dims + 1)
-    }
+    p = {f"local parameter[{d}]": ks(logs[:, d], stats.norm(own.log_means[d], math.sqrt(own.log_vars[d])).cdf) for d in range(n_dims + 1)}
     rho = np.ones(len(logs))
     for d in range(n_dims):
         apart = own.separations[d, 1]  # the second pair is that of the first two observations
