@@ -75,8 +75,8 @@ def choose(
         fixed: axes that must keep a value, as {axis: value}; the value must be a point of the axis.
         best: what "ei" must exceed, in the units of y; by default the best observed value. With noise, where repeats are allowed, the
             best posterior mean at an observed point is the better mark.
-        free: axes on which every value between the ends may be chosen, not only the axis points. Heard where the draws are a Gaussian process
-            alone (rank 0 with a local component), for "ei" without restrictions; otherwise the axis points are all there is.
+        free: axes on which every value between the ends may be chosen, not only the axis points. Heard where the draws are a Gaussian
+            process alone (rank 0 with a local component), for "ei" without restrictions; otherwise the axis points are all there is.
         seed: for "thompson" which draw, and for coordinate ascent where its random starts are.
 
     Paper: sections 3.4 and 6. Differs: D10, D11.
@@ -158,7 +158,7 @@ def _choose_between(
     excluded = np.concatenate((points_of(posterior, exclude, "exclude"), waiting))
     taken = _scaled(posterior, excluded)
     incumbents = _scaled(posterior, posterior.X[np.argsort(-posterior.y, kind="stable")[:N_INCUMBENTS]])
-    for d, j in held.items():
+    for d in held:
         incumbents[:, d] = axes[d][0]
 
     def allowed(point: Floats) -> bool:

@@ -69,10 +69,10 @@ def fit(
         log: whether an axis is measured on a logarithmic scale; one for all axes, or a list with one for each.
         priors: see `bktf.Priors`.
         shared_lengthscales: one length-scale per dimension for all components instead of one each.
-        local: add a Gaussian process with a product kernel for what the components leave over; the cost is then cubic in n. With `rank` 0 it
-            is all there is.
-        adapt_rank: shrink the weights of components of more than one dimension, more from one to the next (a multiplicative gamma process), so
-            that `rank` is only the most there can be; see `Posterior.ranks`.
+        local: add a Gaussian process with a product kernel for what the components leave over; the cost is then cubic in n. With
+            `rank` 0 it is all there is.
+        adapt_rank: shrink the weights of components of more than one dimension, more from one to the next (a multiplicative gamma
+            process), so that `rank` is only the most there can be; see `Posterior.ranks`.
         offsets: factors vary around an offset that is learned, instead of around 0, so that a direction that does not matter costs nothing.
         active: the components' dimensions, as in [(0, 1), (0,)]; replaces `rank`.
         noise_std: standard deviation of the observation noise where it is known, in the units of y; otherwise it is
@@ -311,6 +311,8 @@ def _resume(
         state.weights[:] = warm.weights[k] * ratio
         if not problem.noise_known:
             state.noise_precision[0] = warm.noise_precision[k] / ratio**2
+    if problem.local.present and warm.local_logs is not None:
+        state.local_logs[:] = warm.local_logs[k]
     for d, axis in enumerate(grid):
         old = warm.grid[d]
         states = warm.states[d][k : k + 1]

@@ -136,7 +136,7 @@ def update_shrinkage(problem, state, rng):
 
 @part
 def update_offset(problem, state, c, d, precisions, targets, rng):
-    """Draw the offset of one factor given how the factor varies around it; takes it off the targets, which become those of that variation."""
+    """Draw the offset of one factor given how the factor varies around it; takes it off the targets."""
     start = problem.starts[d]
     factor, old = state.factors[c], state.offsets[c, d]
     precision = 1.0 / problem.offset_var

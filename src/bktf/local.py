@@ -238,7 +238,7 @@ def draw_prior(separations, on_levels, log_means, log_vars, logs, out, rng):
 @part
 def update_weights(noise_root, weight_vars, values, products, weights, rng):
     """Draw the weights given the factors, h integrated out; noise_root is U of C."""
-    n_components, n = products.shape
+    n_components = len(products)
     precision = np.zeros((n_components, n_components))
     mean = np.zeros(n_components)
     solved = products.copy()

@@ -1,7 +1,7 @@
 """Where EI is largest between the points of the axes, for draws that are a Gaussian process alone: by its gradient.
 
-On a grid the cells of an axis can all be looked at. Between them f is smooth, and log EI has a gradient in closed form, so a search climbs from the
-best of many candidates: free coordinates together by L-BFGS, coordinates that have only certain values one after the other.
+On a grid the cells of an axis can all be looked at. Between them f is smooth, and log EI has a gradient in closed form, so a search climbs
+from the best of many candidates: free coordinates together by L-BFGS, coordinates that have only certain values one after the other.
 """
 
 import math
@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from bktf._jit import kernel, part
 from bktf.local import SQRT5
@@ -24,6 +23,7 @@ N_RANDOM = 256  # candidates anywhere
 N_NEAR = 256  # candidates near the best points
 NEAR = (0.003, 0.3)  # how far from them, as shares of the axes, even in the logarithm
 N_CLIMBERS = 5
+APART = 0.1  # of at least one axis, between climbers
 N_STEPS = 25  # of L-BFGS in each round
 MAX_ROUNDS = 4
 LOG_TOLERANCE = 1e-3  # of log EI, below which a round has brought nothing
@@ -111,10 +111,9 @@ def slopes(gain, deviation, log_improvement):
     u = gain / deviation
     log_excess = log_improvement - math.log(deviation)
     by_deviation = math.exp(-0.5 * u * u - 0.9189385332046727 - log_excess) / deviation  # φ / EI
+    by_mean = 0.5 * math.erfc(-u * 0.7071067811865476) * math.exp(-log_improvement)  # Φ / EI
     if u < -1.0:
-        by_mean = (1.0 / deviation - by_deviation) / u  # Φ = (excess − φ) / u
-    else:
-        by_mean = 0.5 * math.erfc(-u * 0.7071067811865476) * math.exp(-log_improvement)
+        by_mean = (1.0 / deviation - by_deviation) / u  # the same, because the excess is φ + u·Φ
     return by_mean, 0.5 * by_deviation / deviation
 
 
@@ -189,7 +188,7 @@ class Ascent(NamedTuple):
         n_dims = len(self.axes)
         anywhere = np.stack([self._random(d, N_RANDOM, rng) for d in range(n_dims)], axis=1)
         near = incumbents[np.arange(N_NEAR) % len(incumbents)].copy()
-        size = np.exp(rng.uniform(*np.log(NEAR), N_NEAR))
+        size = np.exp(rng.uniform(math.log(NEAR[0]), math.log(NEAR[1]), N_NEAR))
         share = np.maximum(rng.random(N_NEAR), 1.0 / n_dims)
         for d in range(n_dims):
             moved = rng.random(N_NEAR) < share
@@ -222,6 +221,8 @@ class Ascent(NamedTuple):
         return point, value
 
     def _climb_free(self, point: Floats, value: float) -> tuple[Floats, float]:
+        from scipy.optimize import minimize  # heavy, and only needed here
+
         free = self.free
 
         def negative(x: Floats) -> tuple[float, Floats]:
@@ -243,10 +244,21 @@ class Ascent(NamedTuple):
         candidates = self.candidates(incumbents, rng)
         start_values = self.values(candidates)
         order = np.argsort(-start_values, kind="stable")
-        found = [self.climb(candidates[i], float(start_values[i])) for i in order[:N_CLIMBERS]]
+        found = [self.climb(candidates[i], float(start_values[i])) for i in _spread(candidates, order)]
         found += [(candidates[i], float(start_values[i])) for i in order]
         found.sort(key=lambda pair: -pair[1])
         return next((pair for pair in found if allowed(pair[0])), None)
+
+
+def _spread(candidates: Floats, order: Ints) -> list[int]:
+    """The first of the candidates in some order that are not next to each other, so that climbers do not all end on one hill."""
+    chosen: list[int] = []
+    for i in order.tolist():
+        if not chosen or np.abs(candidates[chosen] - candidates[i]).max(axis=1).min() > APART:
+            chosen.append(i)
+            if len(chosen) == N_CLIMBERS:
+                break
+    return chosen
 
 
 def make_ascent(local: LocalDraws, thresholds: Floats, axes: tuple[Floats, ...], free: NDArray[np.bool_]) -> Ascent:

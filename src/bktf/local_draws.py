@@ -1,7 +1,7 @@
 """The local component of many draws: its moments and joint draws at points, given what each draw's components leave over.
 
-Given its parameters, the values of h at the observations are integrated out: h at a point is normal, with a mean that is a sum of n products over
-the axes (like a CP form of rank n) and a variance that is a quadratic form of the same products.
+Given its parameters, the values of h at the observations are integrated out: h at a point is normal, with a mean that is a sum of n
+products over the axes (like a CP form of rank n) and a variance that is a quadratic form of the same products.
 """
 
 import math
@@ -117,6 +117,13 @@ class LocalDraws(NamedTuple):
         """The same at scaled points (N, D)."""
         places = [np.unique(points[:, d], return_inverse=True) for d in range(points.shape[1])]
         return self.moments([self.table(d, coords) for d, (coords, _) in enumerate(places)], np.stack([i for _, i in places], axis=1))
+
+    def covariances(self, first: Floats, second: Floats) -> Floats:
+        """Covariances of h between scaled points before anything was observed, (K, n, n2)."""
+        total = np.broadcast_to(self.sizes, (len(first), len(second), len(self.logs))).copy()
+        for d, levels in enumerate(self.on_levels):
+            total *= correlations(np.abs(first[:, None, d] - second[:, d]), bool(levels), self.logs[:, d])
+        return np.moveaxis(total, 2, 0)
 
     def draw_at(self, points: Floats, rng: np.random.Generator) -> Floats:
         """Draws of h at scaled points, (K, N), joint over at most MAX_JOINT of them."""

@@ -36,9 +36,10 @@ class Priors:
     offset_mean, offset_var: with `offsets`, each factor varies around an offset ~ N(mean, var)
     correlation_logit_mean, correlation_logit_var: log of the odds ρ / (1 − ρ) of the correlation between two levels of a categorical axis
         ~ N(mean, var), cut to odds in [1e-3, 1e3]; with 0 and 2, ρ is spread almost evenly over (0, 1)
-    local_lengthscale_log_mean, local_lengthscale_log_var: log l / √D ~ N(mean, var) for the local component; distances in D dimensions grow like √D
-    local_noise_rate: takes the place of noise_rate where there is a local component; the noise then need not stand for what a few components
-        cannot say
+    local_lengthscale_log_mean, local_lengthscale_log_var: log l / √D ~ N(mean, var) for the local component; distances in D dimensions
+        grow like √D
+    local_noise_rate: takes the place of noise_rate where there is a local component; the noise then need not stand for what a few
+        components cannot say
     local_size_log_mean, local_size_log_var: the logarithm of the local component's variance ~ N(mean, var)
 
     Paper: section 3.1.

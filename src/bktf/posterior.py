@@ -24,6 +24,7 @@ from bktf.storage import read_npz, write_npz
 Floats = NDArray[np.float64]
 
 MAX_GRID = 20_000_000  # cells that grid_moments is willing to hold, 160 MB per array
+MAX_LOCAL_GRID = 200_000  # where each cell has to be asked of every draw's local component
 FILE_FORMAT = 1
 ARRAYS = ("X", "y", "active", "lengthscales", "weights", "noise_precision", "weight_vars", "offsets")
 OFF_GRID_STREAM, LOCAL_STREAM = 1, 2  # spawn keys of the fit's seed: chains take (0, ·), draws between axis points (1,), local ones (2,)
@@ -167,7 +168,9 @@ class Posterior:
         return np.asarray(np.quantile(self.draws_at(X), levels, axis=0))
 
     def kernel(self, X: ArrayLike, X2: ArrayLike | None = None) -> Floats:
-        """The covariance that each draw's factors and weights induce between points, (K, n, n2), in squared units of y.
+        """The covariance that each draw's factors and weights, and its local component, induce between points, (K, n, n2).
+
+        In squared units of y.
 
         Paper: eq. (10), the second layer of the deep-GP view.
         """
@@ -176,16 +179,23 @@ class Posterior:
         tables, index = self._drawn_tables(np.concatenate((first, second)))
         features = self.standardisation.scale * self.weights[:, :, None] * cp.products(tables, index)
         left, right = features[:, :, : len(first)], features[:, :, len(first) :]
-        return np.asarray(left.transpose(0, 2, 1) @ right)
+        induced = left.transpose(0, 2, 1) @ right
+        if self.local is not None:
+            induced += self.standardisation.scale**2 * self.local.covariances(self._scaled(first), self._scaled(second))
+        return np.asarray(induced)
 
     def grid_moments(self) -> GridMoments:
-        """Mean and standard deviation of f over the whole grid at once, by matrix products."""
-        cells = math.prod(axis.size for axis in self.grid)
-        if cells > MAX_GRID:
+        """Mean and standard deviation of f over the whole grid at once, by matrix products; cell by cell with a local component."""
+        sizes = [axis.size for axis in self.grid]
+        cells, most = math.prod(sizes), MAX_GRID if self.local is None else MAX_LOCAL_GRID
+        if cells > most:
             raise ValueError(
-                f"grid_moments holds every cell, so the grid may have at most {MAX_GRID:,} cells; it has {cells:.3g}. "
+                f"grid_moments holds every cell, so the grid may have at most {most:,} cells; it has {cells:.3g}. "
                 "Ask mean(X) and std(X) at the points you need"
             )
+        if self.local is not None:
+            points = np.stack([axis.ravel() for axis in np.meshgrid(*self.axes, indexing="ij")], axis=1)
+            return GridMoments(self.mean(points).reshape(sizes), self.std(points).reshape(sizes))
         moments = cp.grid_moments(self.factors, self.weights)
         return GridMoments(self.standardisation.to_user(moments.mean), np.asarray(self.standardisation.scale * np.sqrt(moments.variance)))
 
@@ -253,6 +263,10 @@ class Posterior:
                 for c, column in enumerate(columns[:1] if self.settings.shared_lengthscales else columns):
                     name = "correlation_odds" if axis.kernel.on_levels else "lengthscale"
                     quantities[f"{name}[{d}, {c}]"] = column
+        if self.local_logs is not None:
+            for d, axis in enumerate(self.grid):
+                quantities[f"local_{'correlation_odds' if axis.kernel.on_levels else 'lengthscale'}[{d}]"] = np.exp(self.local_logs[:, d])
+            quantities["local_size"] = np.exp(0.5 * self.local_logs[:, -1])
         return quantities
 
     def diagnostics(self) -> Diagnostics:

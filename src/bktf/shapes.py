@@ -1,9 +1,9 @@
 """Which shape of the model to use: components or a Gaussian process, whichever predicts better what it has not seen.
 
-No shape is best everywhere. A few products of factors know periodic and separable functions from a handful of points; a Gaussian process knows
-smooth valleys that run across the axes. Both are asked to predict folds of the observations, each left out in turn, and the one with the larger
-log predictive density is fitted to all of them. The process leaves a fold out in closed form; components are fitted anew, in short, and only for
-as long as they are still in the race.
+No shape is best everywhere. A few products of factors know periodic and separable functions from a handful of points; a Gaussian process
+knows smooth valleys that run across the axes. Both are asked to predict folds of the observations, each left out in turn, and the one with
+the larger log predictive density is fitted to all of them. The process leaves a fold out in closed form; components are fitted anew, in
+short, and only for as long as they are still in the race.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,8 +23,8 @@ Ints = NDArray[np.int64]
 N_FOLDS = 5
 BEHIND = 3.0  # nats by which components may be behind after some folds and still go on
 MAX_LOCAL = 300  # observations up to which a Gaussian process is tried; its cost is cubic
-LOCAL_RUN = {"n_sweeps": 40, "n_burn_in": 24, "n_chains": 3}  # h is integrated out, so its chains mix in a few sweeps
-SHORT_RUN = {"n_sweeps": 90, "n_burn_in": 60, "n_chains": 2}  # of components on what a fold leaves
+LOCAL_RUN: dict[str, Any] = {"n_sweeps": 40, "n_burn_in": 24, "n_chains": 3}  # h is integrated out, so its chains mix in a few sweeps
+SHORT_RUN: dict[str, Any] = {"n_sweeps": 90, "n_burn_in": 60, "n_chains": 2}  # of components on what a fold leaves
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class Components:
         return [(d,) for d in range(n_dims)] + [tuple(range(n_dims))] * self.rank if self.main_effects and n_dims > 1 else None
 
     @property
-    def run(self) -> dict[str, int]:
+    def run(self) -> dict[str, Any]:
         """How long to run."""
         return {"n_sweeps": self.n_sweeps, "n_burn_in": self.n_burn_in, "n_chains": self.n_chains}
 
@@ -59,7 +59,7 @@ def fit_local(axes: Sequence[ArrayLike], X: Floats, y: Floats, *, seed: int, **c
 
 
 def fit_components(
-    axes: Sequence[ArrayLike], X: Floats, y: Floats, shape: Components, *, seed: int, run: dict[str, int] | None = None, **common: Any
+    axes: Sequence[ArrayLike], X: Floats, y: Floats, shape: Components, *, seed: int, run: dict[str, Any] | None = None, **common: Any
 ) -> Posterior:
     """Components alone."""
     return fit(axes, X, y, seed=seed, **shape.arguments(X.shape[1]), **(run or shape.run), **common)
@@ -73,7 +73,8 @@ def fit_better(axes: Sequence[ArrayLike], X: Floats, y: Floats, shape: Component
     if len(y) < 2 * N_FOLDS:
         return process
     fold = np.random.default_rng([seed, len(y)]).permutation(len(y)) % N_FOLDS
-    bare = [axis.points if axis.kernel.on_levels else axis.points[[0, -1]] for axis in process.grid]  # the rest of the axes would only cost time
+    ends = [0, -1]  # all that fits to folds need of an axis; observed coordinates become points of it
+    bare = [axis.points if axis.kernel.on_levels else axis.points[ends] for axis in process.grid]
     lead = 0.0  # of the components, in nats
     for f in range(N_FOLDS):
         left_out = np.flatnonzero(fold == f)

@@ -85,9 +85,14 @@ def _predict_left_out(posterior: Posterior, i: int) -> tuple[float, float, float
         n_burn_in=settings.n_burn_in,
         n_chains=settings.n_chains,
         kernel=[axis.kernel for axis in posterior.grid],
+        log=[axis.log for axis in posterior.grid],
         priors=posterior.priors,
         shared_lengthscales=settings.shared_lengthscales,
-        active=[np.flatnonzero(row).tolist() for row in posterior.active],
+        local=settings.local,
+        adapt_rank=settings.adapt_rank,
+        offsets=settings.offsets,
+        rank=posterior.rank,
+        active=[np.flatnonzero(row).tolist() for row in posterior.active] or None,
         noise_std=posterior.known_noise_std,
     )
     f = refit.draws_at(posterior.X[i : i + 1])[:, 0]

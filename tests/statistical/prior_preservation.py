@@ -195,7 +195,7 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
         p["noise"] = ks(record.noise, stats.gamma(priors.noise_shape, scale=1 / priors.noise_rate).cdf)
     for c in range(n_components):
         p[f"weight[{c}]"] = ks(record.weights[:, c], stats.norm().cdf)
-    for place, c in enumerate(np.flatnonzero(problem.shrunk)):
+    for place, c in enumerate(np.flatnonzero(problem.shrunk).tolist()):
         shape = priors.shrinkage_first if place == 0 else priors.shrinkage_rest
         p[f"shrinkage[{c}]"] = ks(record.shrinkage[:, c], stats.gamma(shape).cdf)
     for k in range(record.joint.shape[1]):

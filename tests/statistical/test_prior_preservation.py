@@ -73,7 +73,7 @@ def test_the_prior_is_preserved_with_nothing_but_a_local_component() -> None:
 @pytest.mark.parametrize("update", ["shrinkage", "two sweeps"])
 def test_the_prior_is_preserved_where_the_rank_adapts(update: str) -> None:
     check(update, 15, adapt_rank=True, active=[(0, 1)] * 3)
-    check(update, 16, adapt_rank=True, active=PARTIAL + [(0, 1)])
+    check(update, 16, adapt_rank=True, active=[*PARTIAL, (0, 1)])
 
 
 @pytest.mark.parametrize("update", ["axes", "two sweeps"])

@@ -6,10 +6,10 @@ from pathlib import Path
 from conftest import ROOT
 
 ROOMS = [
-    "version", "_jit", "slice_sampling", "sums", "statespace", "matern32", "dense", "levels", "bridges", "processes", "records", "gibbs",
-    "cp", "alignment", "diagnostics", "storage", "model", "axes", "observations", "chains",
-    "hull", "forms", "search", "scores", "refinement", "restrictions", "best_cells", "acquisition",
-    "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup",
+    "version", "_jit", "slice_sampling", "sums", "statespace", "matern32", "dense", "levels", "bridges", "local", "processes", "records",
+    "gibbs", "cp", "alignment", "diagnostics", "storage", "model", "axes", "observations", "chains",
+    "hull", "forms", "search", "scores", "local_draws", "local_scores", "local_climb", "refinement", "restrictions", "best_cells",
+    "acquisition", "posterior", "fitting", "shapes", "validation", "integrations.arviz", "integrations", "warmup",
     "experiments", "experiments.functions", "experiments.problems",
     "space", "history", "strategy", "design", "suggestion", "sampler", "integrations.sklearn", "integrations.botorch", "optimize", "demo",
     "lab_space", "lab_table", "lab",

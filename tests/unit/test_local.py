@@ -10,7 +10,7 @@ from scipy import stats
 
 import bktf
 from bktf import acquisition, local, local_draws
-from bktf.ensemble import Shape, fit_ensemble, merge, stack
+from bktf.local_climb import make_ascent
 
 Floats = NDArray[np.float64]
 LEVELS = np.array([False, True, False])
@@ -137,40 +137,72 @@ def test_other_acquisitions_are_refused_and_so_is_no_model_at_all() -> None:
         smooth(rank=0, local=False)
 
 
-def test_stacking_finds_the_shape_that_predicts() -> None:
-    rng = np.random.default_rng(0)
-    good, bad = stats.norm.pdf(rng.standard_normal(60)), np.full(60, 0.05)
-    weights = stack(np.stack([good, bad]))
-    assert weights.sum() == pytest.approx(1.0)
-    assert weights[0] > 0.8
-    np.testing.assert_allclose(stack(np.stack([good, good])), [0.5, 0.5])
+def ascent(n: int, threshold: float, seed: int = 0) -> Any:
+    """Log EI under 16 draws in a box with levels in the middle."""
+    X, _, r = example(n, seed)
+    logs = np.random.default_rng(seed + 1).normal(-0.5, 0.5, (16, 4))
+    draws = local_draws.local_draws(X, LEVELS, logs, np.full(16, 1e4), np.repeat(r[None], 16, axis=0))
+    axes = (np.linspace(0, 1, 11), np.arange(3.0), np.linspace(0, 1, 11))
+    return make_ascent(draws, np.full(16, threshold), axes, ~LEVELS)
 
 
-def test_merged_draws_are_those_of_the_members() -> None:
-    members = [smooth(rank=0), smooth(local=False, rank=2)]
-    merged = merge(members, np.array([0.25, 0.75]), 80)
-    points = np.array([[0.2, 0.6], [0.8, 0.0]])
-    mean, variance = merged.moments_by_draw(points)
-    assert mean.shape == (80, 2)
-    own, own_variance = members[0].moments_by_draw(points)
-    picked = np.linspace(0, members[0].n_draws - 1, 20).round().astype(int)
-    np.testing.assert_allclose(mean[:20], own[picked], atol=1e-9)
-    np.testing.assert_allclose(variance[:20], own_variance[picked], atol=1e-9)
-    assert not variance[20:].any()
-    choice = acquisition.choose(merged, "ei", exclude=merged.X)
-    assert choice.point is not None
+@pytest.mark.parametrize("threshold", [-2.0, 1.0, 3.0, 8.0, 40.0])
+def test_the_gradient_of_log_ei_is_its_slope(threshold: float) -> None:
+    search = ascent(20, threshold)
+    rng = np.random.default_rng(2)
+    for _ in range(5):
+        x = np.array([rng.random(), rng.integers(0, 3), rng.random()])
+        value, gradient = search.value_and_gradient(x)
+        assert value == pytest.approx(search.values(x[None])[0], rel=1e-12)
+        assert gradient[1] == 0.0
+        for d in (0, 2):
+            step = np.zeros(3)
+            step[d] = 1e-6
+            slope = (search.value_and_gradient(x + step)[0] - search.value_and_gradient(x - step)[0]) / 2e-6
+            assert gradient[d] == pytest.approx(slope, rel=1e-4, abs=1e-6)
 
 
-def test_an_ensemble_prefers_what_predicts() -> None:
-    """A wave across the axes is nothing for one product of factors; a product of two waves is."""
-    rng = np.random.default_rng(5)
-    X = rng.random((30, 2))
-    shapes = [Shape(rank=0, local=True, n_sweeps=40, n_burn_in=20, n_chains=2), Shape(rank=1, n_sweeps=150, n_burn_in=100, n_chains=2)]
-    axes = [np.linspace(0, 1, 9)] * 2
-    across = fit_ensemble(axes, X, np.sin(5 * (X[:, 0] + X[:, 1])), shapes, seed=0)
-    apart = fit_ensemble(axes, X, np.sin(20 * X[:, 0]) * np.sin(20 * X[:, 1]), shapes, seed=0)
-    for posterior in (across, apart):
-        assert posterior.local is not None
-    share = [float((p.local.sizes > 0).mean()) for p in (across, apart) if p.local is not None]
-    assert share[0] > 0.9
-    assert share[1] < share[0]
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_point_between_axis_points_is_not_beaten_by_a_fine_grid(seed: int) -> None:
+    search = ascent(15, 1.5, seed)
+    fine = np.linspace(0, 1, 60)
+    cells = np.stack([g.ravel() for g in np.meshgrid(fine, np.arange(3.0), fine, indexing="ij")], axis=1)
+    found = search.best(search.local.observed[:4], lambda _: True, np.random.default_rng(0))
+    assert found is not None
+    point, value = found
+    assert value >= search.values(cells).max() - 1e-3
+    assert value == pytest.approx(search.values(point[None])[0], rel=1e-12)
+    assert point[1] in (0.0, 1.0, 2.0)
+    assert np.all((point >= 0) & (point <= [1, 2, 1]))
+    away = search.best(search.local.observed[:4], lambda p: bool(np.abs(p - point).max() > 1e-3), np.random.default_rng(0))
+    assert away is not None
+    assert away[1] <= value
+
+
+def test_the_kernel_and_the_moments_of_the_whole_grid_know_of_the_local_component() -> None:
+    posterior = smooth(rank=1)
+    points = np.array([[0.2, 0.6], [0.8, 0.0], [0.2, 0.6]])
+    alone = smooth(rank=0)
+    assert alone.local is not None
+    between = alone.kernel(points, points[:2])
+    scale = alone.standardisation.scale**2
+    np.testing.assert_allclose(between[:, 0, 0], scale * alone.local.sizes, rtol=1e-12)
+    np.testing.assert_allclose(between[:, 2], between[:, 0], rtol=1e-12)
+    assert np.all(between[:, 0, 1] < between[:, 0, 0])
+    moments = posterior.grid_moments()
+    cell = np.array([[axis[2] for axis in posterior.axes]])
+    assert moments.mean[(2,) * len(posterior.axes)] == pytest.approx(posterior.mean(cell)[0])
+    assert moments.std[(2,) * len(posterior.axes)] == pytest.approx(posterior.std(cell)[0])
+
+
+def test_a_fit_with_everything_is_saved_and_comes_back(tmp_path: Any) -> None:
+    axes = [np.linspace(0, 1, 5)] * 2
+    X = np.random.default_rng(0).random((8, 2))
+    posterior = bktf.fit(axes, X, X.sum(axis=1), seed=0, rank=2, local=True, adapt_rank=True, offsets=True, n_sweeps=6, n_burn_in=3)
+    posterior.save(tmp_path / "fit.npz")
+    again = bktf.load(tmp_path / "fit.npz")
+    points = np.array([[0.13, 0.77], [0.5, 0.25]])
+    for name in ("mean", "std", "draws_at"):
+        np.testing.assert_array_equal(getattr(again, name)(points), getattr(posterior, name)(points))
+    assert again.settings == posterior.settings
+    assert set(posterior.ranks) <= {0, 1, 2}
