@@ -30,8 +30,8 @@ class Choice:
     """The chosen point and how it was found.
 
     value: of the acquisition, in the units of y (for EI with the weights integrated out too, and weighted by the chance of success)
-    method: "hull", "hull in space", "bounded search", "enumeration" or "coordinate ascent"; with ", weights integrated out" where plain EI
-        is zero at every cell it looked at; "restricted …" under restrictions
+    method: "hull", "hull in space", "bounded search", "enumeration", "coordinate ascent" or "gradient ascent"; with
+        ", weights integrated out" where plain EI is zero at every cell it looked at; "restricted …" under restrictions
     exact: whether no allowed cell is better
     gap: by how much an allowed cell can be better at most, in the units of y; infinity where nothing is known
     """
@@ -76,7 +76,7 @@ def choose(
         best: what "ei" must exceed, in the units of y; by default the best observed value. With noise, where repeats are allowed, the
             best posterior mean at an observed point is the better mark.
         free: axes on which every value between the ends may be chosen, not only the axis points. Heard where the draws are a Gaussian
-            process alone (rank 0 with a local component), for "ei" without restrictions; otherwise the axis points are all there is.
+            process alone (rank 0 with a local component), for "ei"; otherwise the axis points are all there is.
         seed: for "thompson" which draw, and for coordinate ascent where its random starts are.
 
     Paper: sections 3.4 and 6. Differs: D10, D11.
@@ -128,7 +128,7 @@ def _choose(posterior: "Posterior", question: _Question, exclude: ArrayLike | No
     if question.feasible is not None or question.chance is not None:
         restriction = _restriction(draws, question)
     rng = np.random.default_rng([question.seed, posterior.seed])
-    if posterior.rank == 0 and question.acquisition == "ei" and question.free - held.keys() and restriction is None:
+    if posterior.rank == 0 and question.acquisition == "ei" and question.free - held.keys():
         return _choose_between(posterior, question, exclude, waiting, draws, held, rng)
     if posterior.local is not None:
         cell, score, method, exact, gap = _choose_with_local(posterior, question, draws, excluded, waiting, restriction, rng)
@@ -161,14 +161,23 @@ def _choose_between(
     for d in held:
         incumbents[:, d] = axes[d][0]
 
-    def allowed(point: Floats) -> bool:
-        return not len(taken) or bool((np.abs(taken - point).max(axis=1) > SAME_POINT).all())
+    def unscaled(points: Floats) -> Floats:
+        return np.stack([axis.unscale(points[:, d]) for d, axis in enumerate(grid)], axis=1)
 
-    found = make_ascent(local, thresholds, axes, free).best(incumbents, allowed, rng)
+    def allowed(point: Floats) -> bool:
+        is_new = not len(taken) or bool((np.abs(taken - point).max(axis=1) > SAME_POINT).all())
+        return is_new and (question.feasible is None or bool(question.feasible(unscaled(point[None])[0])))
+
+    def log_chance(points: Floats) -> Floats:
+        assert question.chance is not None
+        return np.log(np.clip(question.chance(unscaled(points)), 1e-300, 1.0))
+
+    search = make_ascent(local, thresholds, axes, free)
+    found = search.best(incumbents, allowed, rng, None if question.chance is None else log_chance)
     if found is None:
         return Choice(None, -math.inf, "nothing allowed", False, math.inf)
-    point = np.array([axis.unscale(x) for axis, x in zip(grid, found[0], strict=True)])
-    return Choice(point, posterior.standardisation.scale * math.exp(found[1]), "gradient ascent", False, math.inf)
+    value = posterior.standardisation.scale * math.exp(found[1])
+    return Choice(unscaled(found[0][None])[0], value, "gradient ascent", False, math.inf)
 
 
 def _scaled(posterior: "Posterior", points: Floats) -> Floats:

@@ -26,6 +26,9 @@ N_CLIMBERS = 5
 APART = 0.1  # of at least one axis, between climbers
 N_STEPS = 25  # of L-BFGS in each round
 MAX_ROUNDS = 4
+N_RESTRICTED = 2  # allowed points around which others are tried
+N_NEARBY = 64  # of them in each round
+NEARBY = (0.1, 0.03, 0.01, 0.003)  # how far from the best so far, as shares of the axes
 LOG_TOLERANCE = 1e-3  # of log EI, below which a round has brought nothing
 
 
@@ -239,15 +242,69 @@ class Ascent(NamedTuple):
         better[free] = result.x
         return better, float(-result.fun)
 
-    def best(self, incumbents: Floats, allowed: Callable[[Floats], bool], rng: np.random.Generator) -> tuple[Floats, float] | None:
-        """The best allowed point that was found and its log EI; incumbents (m, D) are scaled points to look around."""
+    def best(
+        self,
+        incumbents: Floats,
+        allowed: Callable[[Floats], bool],
+        rng: np.random.Generator,
+        log_chance: Callable[[Floats], Floats] | None = None,
+    ) -> tuple[Floats, float] | None:
+        """The best allowed point that was found and its log EI, log chance of success included where there is one.
+
+        incumbents (m, D) are scaled points to look around. A chance has no gradient and what is allowed may be anything, so from where the
+        gradient leads the search goes on by trying points nearby.
+        """
         candidates = self.candidates(incumbents, rng)
-        start_values = self.values(candidates)
-        order = np.argsort(-start_values, kind="stable")
-        found = [self.climb(candidates[i], float(start_values[i])) for i in _spread(candidates, order)]
-        found += [(candidates[i], float(start_values[i])) for i in order]
-        found.sort(key=lambda pair: -pair[1])
-        return next((pair for pair in found if allowed(pair[0])), None)
+        plain = self.values(candidates)
+        climbed = [self.climb(candidates[i], float(plain[i])) for i in _spread(candidates, np.argsort(-plain, kind="stable"))]
+        points = np.concatenate((np.stack([point for point, _ in climbed]), candidates))
+        scores = np.concatenate(([value for _, value in climbed], plain))
+        if log_chance is None and allowed(points[scores.argmax()]):
+            return points[scores.argmax()], float(scores.max())
+        if log_chance is not None:
+            scores = scores + log_chance(points)
+        best: tuple[Floats, float] | None = None
+        for i in _first_allowed(points, scores, allowed):
+            found = self._try_nearby(points[i], float(scores[i]), allowed, rng, log_chance)
+            if best is None or found[1] > best[1]:
+                best = found
+        return best
+
+    def _try_nearby(
+        self,
+        point: Floats,
+        score: float,
+        allowed: Callable[[Floats], bool],
+        rng: np.random.Generator,
+        log_chance: Callable[[Floats], Floats] | None,
+    ) -> tuple[Floats, float]:
+        """The best allowed of ever nearer points, each round around the best so far."""
+        for size in NEARBY:
+            around = np.repeat(point[None], N_NEARBY, axis=0)
+            for d, axis in enumerate(self.axes):
+                if self.free[d]:
+                    around[:, d] = np.clip(around[:, d] + size * rng.standard_normal(N_NEARBY), axis[0], axis[-1])
+                else:
+                    around[:, d] = np.where(rng.random(N_NEARBY) < size, self._random(d, N_NEARBY, rng), around[:, d])
+            scores = self.values(around) + (0.0 if log_chance is None else log_chance(around))
+            for i in np.argsort(-scores, kind="stable"):
+                if not scores[i] > score:
+                    break
+                if allowed(around[i]):
+                    point, score = around[i], float(scores[i])
+                    break
+        return point, score
+
+
+def _first_allowed(points: Floats, scores: Floats, allowed: Callable[[Floats], bool]) -> list[int]:
+    """The best few allowed points."""
+    chosen: list[int] = []
+    for i in np.argsort(-scores, kind="stable").tolist():
+        if allowed(points[i]):
+            chosen.append(i)
+            if len(chosen) == N_RESTRICTED:
+                break
+    return chosen
 
 
 def _spread(candidates: Floats, order: Ints) -> list[int]:

@@ -1,13 +1,17 @@
-"""Which shape of the model to use: components or a Gaussian process, whichever predicts better what it has not seen.
+"""The shapes a surrogate can take, and which one a suggestion uses.
 
-No shape is best everywhere. A few products of factors know periodic and separable functions from a handful of points; a Gaussian process
-knows smooth valleys that run across the axes. Both are asked to predict folds of the observations, each left out in turn, and the one with
-the larger log predictive density is fitted to all of them. The process leaves a fold out in closed form; components are fitted anew, in
-short, and only for as long as they are still in the race.
+    process       a Gaussian process alone (the local component without components), of plain or of warped values
+    components    products of factors, the paper's model, of plain values: a warp would bend sums and products into something else
+    both          components and a local component in one sampler
+    auto          a process where a parameter is continuous. On finite spaces coordinates come again, and what components learn at one point
+                  they know of a whole row: there components choose twice, then a process once
+
+docs/model_choices.md has the measurements behind these rules.
 """
 
+import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,89 +20,76 @@ from numpy.typing import ArrayLike, NDArray
 from bktf.fitting import fit
 from bktf.local_draws import LocalDraws
 from bktf.posterior import Posterior
+from bktf.strategy import Strategy
+from bktf.warping import Warp
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 N_FOLDS = 5
-BEHIND = 3.0  # nats by which components may be behind after some folds and still go on
-MAX_LOCAL = 300  # observations up to which a Gaussian process is tried; its cost is cubic
-LOCAL_RUN: dict[str, Any] = {"n_sweeps": 40, "n_burn_in": 24, "n_chains": 3}  # h is integrated out, so its chains mix in a few sweeps
-SHORT_RUN: dict[str, Any] = {"n_sweeps": 90, "n_burn_in": 60, "n_chains": 2}  # of components on what a fold leaves
+MAX_LOCAL = 300  # observations up to which there is a process or a local component; their cost is cubic
+TURNS = 3  # on a finite space the process has every third turn
+PROCESS_RUN: dict[str, Any] = {"n_sweeps": 40, "n_burn_in": 24, "n_chains": 3}  # values are integrated out, so that few sweeps are enough
 
 
-@dataclass(frozen=True, kw_only=True)
-class Components:
-    """The shape made of components: arguments of `fit`."""
-
-    rank: int = 3
-    n_sweeps: int = 150
-    n_burn_in: int = 100
-    n_chains: int = 4
-    main_effects: bool = False  # one more component for each dimension alone
-    adapt_rank: bool = False
-    offsets: bool = False
-
-    def arguments(self, n_dims: int) -> dict[str, Any]:
-        """What makes the shape, without how long to run."""
-        return {"rank": self.rank, "active": self.active(n_dims), "adapt_rank": self.adapt_rank, "offsets": self.offsets}
-
-    def active(self, n_dims: int) -> Sequence[Collection[int]] | None:
-        """The components' dimensions, None where all are active everywhere; main effects first."""
-        return [(d,) for d in range(n_dims)] + [tuple(range(n_dims))] * self.rank if self.main_effects and n_dims > 1 else None
-
-    @property
-    def run(self) -> dict[str, Any]:
-        """How long to run."""
-        return {"n_sweeps": self.n_sweeps, "n_burn_in": self.n_burn_in, "n_chains": self.n_chains}
+def shown(strategy: Strategy) -> Strategy:
+    """The strategy whose surrogate is shown to people: of plain values, and always the same shape."""
+    return replace(strategy, compress=False, model="process" if strategy.model == "auto" else strategy.model)
 
 
-def fit_local(axes: Sequence[ArrayLike], X: Floats, y: Floats, *, seed: int, **common: Any) -> Posterior:
-    """The Gaussian process alone; `common` are further arguments of `fit`."""
-    return fit(axes, X, y, seed=seed, rank=0, local=True, **LOCAL_RUN, **common)
+def shape_of(strategy: Strategy, n: int, is_finite: bool) -> str:
+    """The shape for n observations. Max over draws and Thompson's draw need whole surfaces, which only components have."""
+    model = strategy.model
+    if model == "auto":
+        model = "components" if is_finite and n % TURNS else "process"
+    return "components" if n > MAX_LOCAL or strategy.acquisition not in ("ei", "ucb") else model
 
 
-def fit_components(
-    axes: Sequence[ArrayLike], X: Floats, y: Floats, shape: Components, *, seed: int, run: dict[str, Any] | None = None, **common: Any
+def fit_shape(
+    strategy: Strategy, axes: Sequence[ArrayLike], X: Floats, y: Floats, *, maximize: bool, is_finite: bool, seed: int, **common: Any
 ) -> Posterior:
-    """Components alone."""
-    return fit(axes, X, y, seed=seed, **shape.arguments(X.shape[1]), **(run or shape.run), **common)
+    """The surrogate of a strategy; `common` are further arguments of `fit`. A warm start is for components alone."""
+    common |= {"seed": seed, "priors": strategy.priors, "noise_std": strategy.noise_std}
+    shape = shape_of(strategy, len(y), is_finite)
+    if shape == "process":
+        common.pop("warm_start", None)
+        return fit_process(axes, X, y, Warp.of(y, maximize) if strategy.compress else None, **common)
+    return fit(
+        axes, X, y, rank=strategy.rank, active=components_of(strategy, X.shape[1]), adapt_rank=strategy.adapt_rank,
+        offsets=strategy.offsets, local=shape == "both", n_sweeps=strategy.n_sweeps, n_burn_in=strategy.n_burn_in, n_chains=strategy.n_chains, **common,
+    )  # fmt: skip
 
 
-def fit_better(axes: Sequence[ArrayLike], X: Floats, y: Floats, shape: Components, *, seed: int, **common: Any) -> Posterior:
-    """The shape that predicts better, fitted to everything."""
-    if len(y) > MAX_LOCAL:
-        return fit_components(axes, X, y, shape, seed=seed, **common)
-    process = fit_local(axes, X, y, seed=seed, **common)
+def components_of(strategy: Strategy, n_dims: int) -> Sequence[Collection[int]] | None:
+    """The components' dimensions, None where all are active everywhere; main effects first."""
+    if not strategy.main_effects or n_dims == 1:
+        return None
+    return [(d,) for d in range(n_dims)] + [tuple(range(n_dims))] * strategy.rank
+
+
+def fit_process(axes: Sequence[ArrayLike], X: Floats, y: Floats, warp: Warp | None, *, seed: int, **common: Any) -> Posterior:
+    """A Gaussian process alone, of plain or of warped values, whichever predicts better what it has not seen."""
+    settings = {"seed": seed, "rank": 0, "local": True, **PROCESS_RUN, **common}
+    if warp is None:
+        return fit(axes, X, y, **settings)
+    warped = fit(axes, X, warp.forward(y), **settings)
     if len(y) < 2 * N_FOLDS:
-        return process
+        return warped
+    plain = fit(axes, X, y, **settings)
     fold = np.random.default_rng([seed, len(y)]).permutation(len(y)) % N_FOLDS
-    ends = [0, -1]  # all that fits to folds need of an axis; observed coordinates become points of it
-    bare = [axis.points if axis.kernel.on_levels else axis.points[ends] for axis in process.grid]
-    lead = 0.0  # of the components, in nats
+    lead = float(warp.log_slope(y).sum())  # of the warped one in log predictive density, in nats
     for f in range(N_FOLDS):
-        left_out = np.flatnonzero(fold == f)
-        seen = np.flatnonzero(fold != f)
-        fitted = fit_components(bare, process.X[seen], process.y[seen], shape, seed=seed + f + 1, run=SHORT_RUN, **common)
-        lead += score_of_components(fitted, process.X[left_out], process.y[left_out]) - score_of_process(process, left_out)
-        if lead < -BEHIND:
-            return process
-    return process if lead < 0.0 else fit_components(axes, X, y, shape, seed=seed, **common)
+        lead += predictive_score(warped, np.flatnonzero(fold == f)) - predictive_score(plain, np.flatnonzero(fold == f))
+    return warped if lead > 0.0 else plain
 
 
-def score_of_components(posterior: Posterior, X: Floats, y: Floats) -> float:
-    """Log predictive density of observations that were left out, as normal variables."""
-    return _log_density(y - posterior.mean(X), posterior.std(X) ** 2 + np.mean(posterior.noise_std**2))
-
-
-def score_of_process(posterior: Posterior, left_out: Ints) -> float:
-    """The same of a Gaussian process alone, from its fit to everything: its parameters are kept, the observations are taken out."""
-    assert posterior.local is not None
-    mean, variance = leave_out(posterior.local, left_out)
-    scale = posterior.standardisation.scale
+def predictive_score(process: Posterior, left_out: Ints) -> float:
+    """Log predictive density of observations as if they had been left out; the parameters are those of the fit to all."""
+    assert process.local is not None
+    mean, variance = leave_out(process.local, left_out)
     total = mean.var(axis=0) + variance.mean(axis=0)
-    z = posterior.standardisation.to_model(posterior.y)[left_out]
-    return _log_density(scale * (z - mean.mean(axis=0)), scale**2 * total)
+    miss = process.standardisation.to_model(process.y)[left_out] - mean.mean(axis=0)
+    return float(np.sum(-0.5 * miss**2 / total - 0.5 * np.log(2.0 * np.pi * total) - math.log(process.standardisation.scale)))
 
 
 def leave_out(local: LocalDraws, left_out: Ints) -> tuple[Floats, Floats]:
@@ -110,7 +101,3 @@ def leave_out(local: LocalDraws, left_out: Ints) -> tuple[Floats, Floats]:
     block = np.linalg.inv(np.einsum("aik,ajk->kij", own, own))
     miss = np.einsum("kij,jk->ki", block, local.coefficients[left_out])
     return local.residuals[:, left_out] - miss, np.diagonal(block, axis1=1, axis2=2)
-
-
-def _log_density(miss: Floats, variance: Floats) -> float:
-    return float(np.sum(-0.5 * miss**2 / variance - 0.5 * np.log(2.0 * np.pi * variance)))

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from bktf.acquisition import check_acquisition, check_beta
 from bktf.model import Priors, Settings, check_noise_std, whole_number
-from bktf.shapes import Components
 from bktf.space import CATEGORICAL
 
 Floats = NDArray[np.float64]
 Feasible = Callable[[dict[str, Any]], bool]
 
 
-MODELS = ("best", "local", "components", "both")
+MODELS = ("auto", "process", "components", "both")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,10 +24,10 @@ class Strategy:
 
     acquisition: str = "ei"
     beta: float = 2.0
-    model: str = "best"
+    model: str = "auto"  # the shape of the surrogate; see `shapes`
     rank: int = 3
-    n_sweeps: int = 150
-    n_burn_in: int = 100
+    n_sweeps: int = 400  # of components; a process needs fewer and has its own
+    n_burn_in: int = 340
     n_chains: int = 4
     priors: Priors = field(default_factory=Priors)
     noise_std: float | None = None
@@ -39,7 +38,7 @@ class Strategy:
     adapt_rank: bool = False  # weights shrink from one component to the next; see `fit`
     offsets: bool = False  # factors vary around offsets that are learned; see `fit`
     main_effects: bool = False  # one more component for each dimension alone
-    compress: bool = True  # choose on values whose distance to the best is compressed; see `compress`
+    compress: bool = True  # a process may see values whose distance to the best is compressed; see `warping`
     refine: bool = True  # axes of continuous parameters are refined around the best points
     warm_start: bool = False  # chains start where those of the last suggestion ended
     allow_repeats: bool = False
@@ -61,14 +60,6 @@ class Strategy:
         for name in ("allow_repeats", "space_filling", "adapt_rank", "offsets", "main_effects", "compress", "refine", "warm_start"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}")
-
-    @property
-    def components(self) -> Components:
-        """The shape of the model that is made of components."""
-        return Components(
-            rank=self.rank, n_sweeps=self.n_sweeps, n_burn_in=self.n_burn_in, n_chains=self.n_chains, main_effects=self.main_effects,
-            adapt_rank=self.adapt_rank, offsets=self.offsets,
-        )  # fmt: skip
 
     def n_startup(self, n_dims: int) -> int:
         """Points of the start design: as set, or by the number of dimensions."""

@@ -6,7 +6,7 @@ A suggestion is a function of the search space, the history, the settings and a 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from bktf.acquisition import Choice, choose
 from bktf.fitting import fit
 from bktf.history import History
 from bktf.posterior import Posterior
-from bktf.shapes import MAX_LOCAL, fit_better, fit_components, fit_local
+from bktf.shapes import fit_shape
 from bktf.space import Parameter
 from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
 
@@ -54,29 +54,10 @@ class Chance:
 class Model(NamedTuple):
     """What the history teaches, before the last look at what is under way."""
 
-    posterior: Posterior  # in the user's direction, of compressed values where the strategy says so
+    posterior: Posterior  # in the user's direction, perhaps of warped values
     chance: Chance | None  # None where nothing failed
     history: History
     free: frozenset[int] = frozenset()  # axes of continuous parameters
-
-
-def compress(y: Floats, maximize: bool) -> Floats:
-    """Values on a scale that is linear near the best and logarithmic far from it.
-
-    The distance to the best becomes s·log(1 + distance / s), where s is that of the upper quartile. What matters is how good points differ;
-    untreated, one terrible value takes up the whole scale of the z-scores. The slope at the best is 1, so an expected improvement keeps
-    its units.
-    """
-    best = y.max() if maximize else y.min()
-    distance = np.abs(y / 2 - best / 2)  # halves throughout, so that values at both ends of double precision have a distance
-    positive = distance[distance > 0]
-    if positive.size == 0:
-        return y
-    scale = max(float(np.quantile(distance, 0.25)), float(positive.min()))
-    with np.errstate(divide="ignore"):
-        shrunk = scale * (np.logaddexp(np.log(scale), np.log(distance)) - np.log(scale))
-    largest = np.finfo(float).max / 2
-    return np.asarray(2.0 * np.clip(best / 2 - shrunk if maximize else best / 2 + shrunk, -largest, largest))
 
 
 def fit_history(
@@ -105,10 +86,13 @@ def fit_history(
     )
     kernels = [p.kernel(strategy.categorical) for p in parameters]
     log = [p.log for p in parameters]
+    is_finite = all(p.n_values < math.inf for p in parameters)
     free = frozenset(d for d, p in enumerate(parameters) if strategy.refine and p.n_values == math.inf)
-    values = compress(history.y, maximize) if strategy.compress else history.y
     try:
-        posterior = _fit(strategy, axes, on_axes.X, values, seed, warm_start, kernel=kernels, log=log, priors=strategy.priors)
+        posterior = fit_shape(
+            strategy, axes, on_axes.X, history.y, maximize=maximize, is_finite=is_finite, seed=seed, kernel=kernels, log=log,
+            warm_start=warm_start,
+        )  # fmt: skip
     except ValueError:
         if warm_start is None:
             raise
@@ -121,21 +105,6 @@ def fit_history(
         axes, X, label, seed=seed_for(seed, 1), kernel=kernels, log=log, priors=strategy.priors, n_sweeps=150, n_burn_in=100, n_chains=2
     )
     return Model(posterior, Chance(success, caution(history)), on_axes, free)
-
-
-def _fit(strategy: Strategy, axes: list[Floats], X: Floats, y: Floats, seed: int, warm_start: Posterior | None, **common: Any) -> Posterior:
-    """The surrogate in the shape that the strategy asks for.
-
-    Max over draws and Thompson's draw need whole surfaces, which only components have.
-    """
-    common["noise_std"] = strategy.noise_std
-    model = strategy.model if strategy.acquisition in ("ei", "ucb") else "components"
-    if model == "best":
-        return fit_better(axes, X, y, strategy.components, seed=seed, **common)
-    if model == "local" and len(y) <= MAX_LOCAL:
-        return fit_local(axes, X, y, seed=seed, **common)
-    local = model == "both" and len(y) <= MAX_LOCAL
-    return fit_components(axes, X, y, strategy.components, seed=seed, local=local, warm_start=warm_start, **common)
 
 
 def caution(history: History) -> float:

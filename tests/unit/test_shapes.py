@@ -1,4 +1,6 @@
-"""Which shape of the model is used: left-out folds against fits without them, and the shape that should win wins."""
+"""Which shape of the surrogate is used, and that leaving out is as if it had never been seen; the warp and its way back."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,6 +8,8 @@ from numpy.typing import NDArray
 
 from bktf import shapes
 from bktf.local_draws import local_draws
+from bktf.strategy import Strategy
+from bktf.warping import Warp
 
 Floats = NDArray[np.float64]
 AXES = [np.linspace(0, 1, 9)] * 2
@@ -15,25 +19,47 @@ def points(n: int) -> Floats:
     return np.random.default_rng(5).random((n, 2))
 
 
-def across(X: Floats) -> Floats:
-    """A wave across the axes: nothing for one product of factors."""
+def wave(X: Floats) -> Floats:
     return np.sin(5 * (X[:, 0] + X[:, 1]))
 
 
-def apart(X: Floats) -> Floats:
-    """A product of two columns without any smoothness: nothing for a Gaussian process, everything for one product of factors."""
-    rng = np.random.default_rng(3)
-    first, second = rng.standard_normal((2, 9))
-    return np.asarray(first[np.rint(8 * X[:, 0]).astype(int)] * second[np.rint(8 * X[:, 1]).astype(int)])
+@pytest.mark.parametrize(
+    ("model", "n", "is_finite", "shape"),
+    [
+        ("auto", 20, False, "process"), ("auto", 21, True, "process"), ("auto", 22, True, "components"), ("auto", 23, True, "components"),
+        ("auto", 301, False, "components"), ("process", 300, True, "process"), ("process", 301, True, "components"),
+        ("components", 20, False, "components"), ("both", 20, True, "both"), ("both", 301, True, "components"),
+    ],
+)  # fmt: skip
+def test_the_shape_follows_the_rules(model: str, n: int, is_finite: bool, shape: str) -> None:
+    assert shapes.shape_of(Strategy(model=model), n, is_finite) == shape
+
+
+@pytest.mark.parametrize("acquisition", ["max", "thompson"])
+def test_acquisitions_of_whole_surfaces_are_for_components(acquisition: str) -> None:
+    assert shapes.shape_of(Strategy(acquisition=acquisition), 20, False) == "components"
+
+
+def test_what_is_shown_is_one_shape_of_plain_values() -> None:
+    assert (shapes.shown(Strategy()).model, shapes.shown(Strategy()).compress) == ("process", False)
+    assert shapes.shown(Strategy(model="components")).model == "components"
+
+
+@pytest.mark.parametrize("model", ["auto", "process", "components", "both"])
+def test_every_shape_is_fitted(model: str) -> None:
+    X = points(13)
+    strategy = Strategy(model=model, n_sweeps=6, n_burn_in=3, main_effects=True, rank=2)
+    posterior = shapes.fit_shape(strategy, AXES, X, wave(X), maximize=False, is_finite=True, seed=0)
+    assert posterior.rank == (0 if model == "process" else 4)
+    assert (posterior.local is not None) == (model in ("process", "both"))
 
 
 def test_a_fold_is_left_out_as_if_it_had_never_been_seen() -> None:
     X = points(12)
-    process = shapes.fit_local(AXES, X, across(X), seed=0)
-    assert process.local is not None
+    own = shapes.fit_process(AXES, X, wave(X), None, seed=0).local
+    assert own is not None
     left_out = np.array([1, 5, 6])
     seen = np.setdiff1d(np.arange(12), left_out)
-    own = process.local
     without = local_draws(own.observed[seen], own.on_levels, own.logs, own.noise_precision, own.residuals[:, seen])
     expected = without.moments_at(own.observed[left_out])
     mean, variance = shapes.leave_out(own, left_out)
@@ -41,22 +67,37 @@ def test_a_fold_is_left_out_as_if_it_had_never_been_seen() -> None:
     np.testing.assert_allclose(variance, expected.variance + 1 / own.noise_precision[:, None], rtol=1e-5, atol=1e-8)
 
 
-def test_the_shape_that_predicts_better_is_used() -> None:
-    X = np.unique(np.rint(8 * points(60)) / 8, axis=0)  # cells of the grid
-    shape = shapes.Components(rank=1)
-    assert shapes.fit_better(AXES, X, across(X), shape, seed=0).rank == 0
-    assert shapes.fit_better(AXES, X, apart(X), shape, seed=0).rank == 1
+def test_a_process_sees_warped_values_where_that_predicts_better() -> None:
+    X = points(40)
+    steep = np.exp(4 * wave(X))
+    for y, is_warped in ((wave(X), False), (steep, True)):
+        warp = Warp.of(y, maximize=False)
+        posterior = shapes.fit_process(AXES, X, y, warp, seed=0)
+        np.testing.assert_array_equal(posterior.y, warp.forward(y) if is_warped else y)
 
 
-def test_few_observations_are_for_the_process_and_many_for_components(monkeypatch: pytest.MonkeyPatch) -> None:
-    X = points(14)
-    shape = shapes.Components(rank=1, n_sweeps=10, n_burn_in=5, n_chains=1)
-    assert shapes.fit_better(AXES, X[:9], apart(X[:9]), shape, seed=0).rank == 0
-    monkeypatch.setattr(shapes, "MAX_LOCAL", 13)
-    assert shapes.fit_better(AXES, X, across(X), shape, seed=0).local is None
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_warp_keeps_order_slope_and_improvements_and_can_be_undone(maximize: bool) -> None:
+    y = np.random.default_rng(0).standard_cauchy(50)
+    warp = Warp.of(y, maximize)
+    wide = np.linspace(y.min() - 5, y.max() + 5, 301)
+    warped = warp.forward(wide)
+    assert np.all(np.diff(warped) > 0)
+    np.testing.assert_allclose(warp.inverse(warped), wide, rtol=1e-9, atol=1e-9)
+    better = wide > warp.best if maximize else wide < warp.best
+    np.testing.assert_array_equal(warped[better], wide[better])
+    slope = (warp.forward(wide + 1e-6) - warp.forward(wide - 1e-6)) / 2e-6
+    np.testing.assert_allclose(np.exp(warp.log_slope(wide)), slope, rtol=1e-4)
 
 
-def test_main_effects_are_components_of_one_dimension() -> None:
-    assert shapes.Components(rank=2, main_effects=True).active(3) == [(0,), (1,), (2,), (0, 1, 2), (0, 1, 2)]
-    assert shapes.Components(rank=2).active(3) is None
-    assert shapes.Components(rank=2, main_effects=True).active(1) is None
+def test_the_same_values_have_no_warp() -> None:
+    warp = Warp.of(np.full(4, 2.5), maximize=True)
+    y = np.array([1.0, 2.5, 3.0])
+    np.testing.assert_array_equal(warp.forward(y), y)
+    np.testing.assert_array_equal(warp.inverse(y), y)
+    np.testing.assert_array_equal(warp.log_slope(y), np.zeros(3))
+
+
+def test_an_unknown_model_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"model must be one of 'auto', 'process', 'components', 'both'; got 'gp'"):
+        replace(Strategy(), model="gp")
