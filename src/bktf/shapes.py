@@ -56,7 +56,8 @@ def fit_shape(
         return fit_process(axes, X, y, Warp.of(y, maximize) if strategy.compress else None, **common)
     return fit(
         axes, X, y, rank=strategy.rank, active=components_of(strategy, X.shape[1]), adapt_rank=strategy.adapt_rank,
-        offsets=strategy.offsets, local=shape == "both", n_sweeps=strategy.n_sweeps, n_burn_in=strategy.n_burn_in, n_chains=strategy.n_chains, **common,
+        offsets=strategy.offsets, local=shape == "both", n_sweeps=strategy.n_sweeps, n_burn_in=strategy.n_burn_in,
+        n_chains=strategy.n_chains, **common,
     )  # fmt: skip
 
 
