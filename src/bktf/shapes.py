@@ -29,12 +29,13 @@ Ints = NDArray[np.int64]
 N_FOLDS = 5
 MAX_LOCAL = 300  # observations up to which there is a process or a local component; their cost is cubic
 TURNS = 3  # on a finite space the process has every third turn
-PROCESS_RUN: dict[str, Any] = {"n_sweeps": 40, "n_burn_in": 24, "n_chains": 3}  # values are integrated out, so that few sweeps are enough
+SHOWN_SWEEPS, SHOWN_CHAINS = 64, 4  # of a process that is shown, so that quantiles come from enough draws
 
 
 def shown(strategy: Strategy) -> Strategy:
-    """The strategy whose surrogate is shown to people: of plain values, and always the same shape."""
-    return replace(strategy, compress=False, model="process" if strategy.model == "auto" else strategy.model)
+    """The strategy whose surrogate is shown to people: of plain values, always the same shape, with more draws than choosing needs."""
+    model = "process" if strategy.model == "auto" else strategy.model
+    return replace(strategy, compress=False, model=model, process_sweeps=SHOWN_SWEEPS, process_chains=SHOWN_CHAINS)
 
 
 def shape_of(strategy: Strategy, n: int, is_finite: bool) -> str:
@@ -53,7 +54,8 @@ def fit_shape(
     shape = shape_of(strategy, len(y), is_finite)
     if shape == "process":
         common.pop("warm_start", None)
-        return fit_process(axes, X, y, Warp.of(y, maximize) if strategy.compress else None, **common)
+        run = {"n_sweeps": strategy.process_sweeps, "n_burn_in": strategy.process_burn_in, "n_chains": strategy.process_chains}
+        return fit_process(axes, X, y, Warp.of(y, maximize) if strategy.compress else None, **run, **common)
     return fit(
         axes, X, y, rank=strategy.rank, active=components_of(strategy, X.shape[1]), adapt_rank=strategy.adapt_rank,
         offsets=strategy.offsets, local=shape == "both", n_sweeps=strategy.n_sweeps, n_burn_in=strategy.n_burn_in,
@@ -69,8 +71,11 @@ def components_of(strategy: Strategy, n_dims: int) -> Sequence[Collection[int]] 
 
 
 def fit_process(axes: Sequence[ArrayLike], X: Floats, y: Floats, warp: Warp | None, *, seed: int, **common: Any) -> Posterior:
-    """A Gaussian process alone, of plain or of warped values, whichever predicts better what it has not seen."""
-    settings = {"seed": seed, "rank": 0, "local": True, **PROCESS_RUN, **common}
+    """A Gaussian process alone, of plain or of warped values, whichever predicts better what it has not seen.
+
+    `common` are further arguments of `fit`.
+    """
+    settings = {"seed": seed, "rank": 0, "local": True, **common}
     if warp is None:
         return fit(axes, X, y, **settings)
     warped = fit(axes, X, warp.forward(y), **settings)

@@ -29,6 +29,9 @@ class Strategy:
     n_sweeps: int = 400  # of components; a process needs fewer and has its own
     n_burn_in: int = 340
     n_chains: int = 4
+    process_sweeps: int = 40  # its values are integrated out, so that few sweeps are enough
+    process_burn_in: int = 24
+    process_chains: int = 2
     priors: Priors = field(default_factory=Priors)
     noise_std: float | None = None
     categorical: str = "equal"
@@ -53,6 +56,7 @@ class Strategy:
             raise ValueError(f"model must be one of {', '.join(map(repr, MODELS))}; got {self.model!r}")
         whole_number("rank", self.rank, 1)
         Settings(n_sweeps=self.n_sweeps, n_burn_in=self.n_burn_in, n_chains=self.n_chains)
+        Settings(n_sweeps=self.process_sweeps, n_burn_in=self.process_burn_in, n_chains=self.process_chains)
         if not isinstance(self.priors, Priors):
             raise ValueError(f"priors must be a bktf.Priors; got {type(self.priors).__name__}")
         check_beta(self.beta)

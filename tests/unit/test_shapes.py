@@ -13,6 +13,7 @@ from bktf.warping import Warp
 
 Floats = NDArray[np.float64]
 AXES = [np.linspace(0, 1, 9)] * 2
+RUN = {"n_sweeps": 40, "n_burn_in": 24, "n_chains": 2}
 
 
 def points(n: int) -> Floats:
@@ -56,7 +57,7 @@ def test_every_shape_is_fitted(model: str) -> None:
 
 def test_a_fold_is_left_out_as_if_it_had_never_been_seen() -> None:
     X = points(12)
-    own = shapes.fit_process(AXES, X, wave(X), None, seed=0).local
+    own = shapes.fit_process(AXES, X, wave(X), None, seed=0, **RUN).local
     assert own is not None
     left_out = np.array([1, 5, 6])
     seen = np.setdiff1d(np.arange(12), left_out)
@@ -72,7 +73,7 @@ def test_a_process_sees_warped_values_where_that_predicts_better() -> None:
     steep = np.exp(4 * wave(X))
     for y, is_warped in ((wave(X), False), (steep, True)):
         warp = Warp.of(y, maximize=False)
-        posterior = shapes.fit_process(AXES, X, y, warp, seed=0)
+        posterior = shapes.fit_process(AXES, X, y, warp, seed=0, **RUN)
         np.testing.assert_array_equal(posterior.y, warp.forward(y) if is_warped else y)
 
 
