@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 N_INCUMBENTS = 4  # best points around which axes are refined
 SHARPNESS = 12.0  # of the step from failure (0) to success (1): the chance at 0 is 0.25 %
-LEAST_CAUTION, MOST_CAUTION = 1.0, 64.0  # powers of the chance of success
+LEAST_CAUTION, MOST_CAUTION = 1.0, 400.0  # powers of the chance of success
 CAUTION_WINDOW = 30  # latest trials whose share of failures sets the caution
 
 
@@ -108,7 +108,7 @@ def fit_history(
 
 
 def caution(history: History) -> float:
-    """The power to which the chance of success is raised: 6 where a tenth of the latest trials failed, doubling with every 3 % more.
+    """The power to which the chance of success is raised: 12 where a tenth of the latest trials failed, doubling with every 3 % more.
 
     The model of success is rough and improvement looks largest where nothing has a value, so plain EI × chance spends up to two fifths of
     its trials in a failing quarter; docs/sampler.md has the figures.
@@ -116,7 +116,7 @@ def caution(history: History) -> float:
     latest = history.tried[-CAUTION_WINDOW:].tolist()
     failed = {tuple(row) for row in history.failed.tolist()}
     share = sum(tuple(row) in failed for row in latest) / max(len(latest), 10)
-    return float(np.clip(6.0 * 2.0 ** ((share - 0.1) / 0.03), LEAST_CAUTION, MOST_CAUTION))
+    return float(np.clip(12.0 * 2.0 ** ((share - 0.1) / 0.03), LEAST_CAUTION, MOST_CAUTION))
 
 
 def next_point(

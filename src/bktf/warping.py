@@ -42,9 +42,7 @@ class Warp:
         """Warped values."""
         if not np.isfinite(self.scale):
             return y
-        worse, scale = self._worse(y), self.scale / 2
-        with np.errstate(divide="ignore"):
-            shrunk = scale * (np.logaddexp(np.log(scale), np.log(worse)) - np.log(scale))
+        worse, shrunk = self._worse(y), -self.scale / 2 * self.log_slope(y)
         largest = np.finfo(float).max / 2
         warped = 2.0 * np.clip(self.best / 2 - shrunk if self.maximize else self.best / 2 + shrunk, -largest, largest)
         return np.asarray(np.where(worse > 0, warped, y))
@@ -60,4 +58,8 @@ class Warp:
 
     def log_slope(self, y: Floats) -> Floats:
         """Logarithm of the map's slope: what a log density of warped values gains as one of values."""
-        return np.asarray(-np.log1p(self._worse(y) / (self.scale / 2)))
+        if not np.isfinite(self.scale):
+            return np.zeros_like(y)
+        log_scale = np.log(self.scale / 2)
+        with np.errstate(divide="ignore"):
+            return np.asarray(log_scale - np.logaddexp(log_scale, np.log(self._worse(y))))

@@ -18,7 +18,9 @@ ROOMS = [
     "experiments.networks", "experiments.tuning", "experiments.published", "experiments.summaries", "experiments.tables",
     "experiments.figures", "experiments.reproduce",
     "experiments.classics", "experiments.emulators", "experiments.mixed", "experiments.tables_data", "experiments.arena",
-    "experiments.peers", "experiments.contests", "experiments.standings", "experiments.calibration", "experiments.compare", "cli", "",
+    "experiments.peers", "experiments.contests", "experiments.standings", "experiments.calibration",
+    "experiments.variants", "experiments.goals",
+    "experiments.compare", "cli", "",
 ]  # fmt: skip
 PACKAGE = ROOT / "src" / "bktf"
 
