@@ -117,7 +117,7 @@ def compare(request: Comparison) -> None:
 
 def show_goals(request: Comparison) -> None:
     """The paper's grids and boxes with the default sampler: runs that are missing, and the table."""
-    lines = _lines(request, "goals", goal_jobs(request.n_seeds or (1 if request.quick else goals.N_SEEDS)), run_goal)
+    lines = _lines(request, "goals", goal_jobs(request.n_seeds or (1 if request.quick else goals.N_SEEDS), request.quick), run_goal)
     _show(request, "goals", "The paper's grids within the paper's budget, and boxes", goals_table(lines))
 
 

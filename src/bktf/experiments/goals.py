@@ -24,13 +24,13 @@ BOXES = ("branin", "hartmann6")
 N_SEEDS = 20
 
 
-def goal_jobs(n_seeds: int = N_SEEDS) -> list[Job]:
+def goal_jobs(n_seeds: int, quick: bool) -> list[Job]:
     """Every grid, its control, and the boxes, seed by seed."""
     names = [f"{name}{control}" for name in GRIDS for control in ("", "-shifted")]
     where = [(name, "grid") for name in names] + [(name, "box") for name in BOXES]
     return [
         {"experiment": "goals", "problem": name, "method": kind, "seed": seed,
-         "settings": {"budget": PROBLEMS[name].n_start + PROBLEMS[name].budget, "strategy": asdict(Strategy())}}
+         "settings": {"budget": 12 if quick else PROBLEMS[name].n_start + PROBLEMS[name].budget, "strategy": asdict(Strategy())}}
         for seed in range(n_seeds) for name, kind in where
     ]  # fmt: skip
 
@@ -72,7 +72,7 @@ def is_best(value: float, name: str) -> bool:
 def goals_table(lines: Sequence[Line]) -> str:
     """Hits on grids with the median number of evaluations, distances to the minimum in boxes."""
     rows = []
-    for name, kind in dict.fromkeys((job["problem"], job["method"]) for job in goal_jobs(1)):
+    for name, kind in dict.fromkeys((job["problem"], job["method"]) for job in goal_jobs(1, quick=False)):
         own = lines_of(lines, name, kind)
         if not own:
             continue

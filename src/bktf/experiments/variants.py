@@ -61,14 +61,17 @@ def play_variant(job: Job) -> Line:
 
 def variants_table(lines: Sequence[Line], n_seeds: int) -> str:
     """Mean regret of each variant over the contests of each kind, with the default's on the same seeds; cost of a suggestion."""
-    contests = [c for c in CONTESTS.values() if c.half == DEVELOPMENT]
+    contests = [c for c in CONTESTS.values() if c.half == DEVELOPMENT and lines_of(lines, c.name, "process")]
     rows = []
     for name in ("bktf", *VARIANTS):
         runs = {c.name: [line for line in lines_of(lines, c.name, name) if line["seed"] < n_seeds] for c in contests}
         if not all(len(own) == n_seeds for own in runs.values()):
             continue
         regret = {c.name: np.mean([r[-1] for seed, r in normalised(lines, c, name).items() if seed < n_seeds]) for c in contests}
-        means = [np.mean([regret[c.name] for c in contests if kind in ("all", c.kind)]) for kind in ("continuous", "grid", "mixed", "all")]
+        means = []
+        for kind in ("continuous", "grid", "mixed", "all"):
+            here = [regret[c.name] for c in contests if kind in ("all", c.kind)]
+            means.append(np.mean(here) if here else np.nan)
         spent = [line["cpu_seconds"]["total"] / line["settings"]["budget"] for own in runs.values() for line in own]
         title, what = ("the default", "") if name == "bktf" else (name, VARIANTS[name][0])
         rows.append([title, what, *(f"{m:.3f}" for m in means), f"{np.mean(spent):.2g}"])
