@@ -98,7 +98,8 @@ BUGS = {
         "gibbs.py", [("information = problem.offset_mean / problem.offset_var", "information = 0.0")], "axes", {"offsets": True},
     ),
     "wrong sign of the log determinant, local component": (
-        "local.py", [("return -0.5 * (log_det + squares)", "return -0.5 * (squares - log_det)")], "two sweeps", {"local": True, "active": []},
+        "local.py", [("return -0.5 * (log_det + squares)", "return -0.5 * (squares - log_det)")],
+        "two sweeps", {"local": True, "active": []},
     ),
     "values of the local component drawn without noise": (
         "local.py", [("scaled = noise_precision * G[i, a]", "scaled = 2.0 * noise_precision * G[i, a]")],
