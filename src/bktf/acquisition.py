@@ -114,12 +114,17 @@ class _Question:
     def __post_init__(self) -> None:
         check_acquisition(self.acquisition)
         check_beta(self.beta)
+        if any(isinstance(d, bool) or not isinstance(d, int | np.integer) for d in self.free):
+            raise ValueError(f"free must name axes by their numbers; got {sorted(map(str, self.free))}")
         if self.best is not None and not math.isfinite(self.best):
             raise ValueError(f"best must be a finite number in the units of y, or None; got {self.best!r}")
 
 
 def _choose(posterior: "Posterior", question: _Question, exclude: ArrayLike | None, waiting: Floats, draw: int | None) -> Choice:
     """`choose` with everything checked."""
+    for d in question.free:
+        if d not in range(len(posterior.grid)) or posterior.grid[d].kernel.on_levels:
+            raise ValueError(f"free must name ordered axes among 0 … {len(posterior.grid) - 1}; got {d!r}")
     draws = draws_of(posterior, waiting, question.best)
     excluded = cells_of(posterior, exclude, "exclude") | cells_of(posterior, waiting, "pending")
     held = _held_places(posterior, question.fixed)
@@ -231,7 +236,7 @@ def _choose_with_local(
     if found is None:
         return None, -math.inf, "nothing allowed", True, 0.0
     value = math.exp(found.score) if question.acquisition == "ei" else found.score
-    return found.cell, value, "enumeration" if found.exact else "ascent", found.exact, 0.0 if found.exact else math.inf
+    return found.cell, value, "enumeration" if found.exact else "coordinate ascent", False, math.inf
 
 
 def _point(axes: tuple[Floats, ...], cell: Ints) -> Floats:

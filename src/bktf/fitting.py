@@ -69,8 +69,9 @@ def fit(
         log: whether an axis is measured on a logarithmic scale; one for all axes, or a list with one for each.
         priors: see `bktf.Priors`.
         shared_lengthscales: one length-scale per dimension for all components instead of one each.
-        local: add a Gaussian process with a product kernel for what the components leave over; the cost is then cubic in n. With
-            `rank` 0 it is all there is.
+        local: add a Gaussian process with a product kernel for what the components leave over: Matérn 5/2 on ordered axes, equal
+            correlation on levels, whatever `kernel` says of the components. With `rank` 0 it is all there is. The cost is cubic in n, and
+            answers hold n² numbers for every draw.
         adapt_rank: shrink the weights of components of more than one dimension, more from one to the next (a multiplicative gamma
             process), so that `rank` is only the most there can be; see `Posterior.ranks`.
         offsets: factors vary around an offset that is learned, instead of around 0, so that a direction that does not matter costs nothing.
@@ -94,6 +95,14 @@ def fit(
     kernels = resolve_kernels(kernel, [p.size for p in points])
     base = tuple(Axis(p, k, lg) for p, k, lg in zip(points, kernels, check_log(log, len(points)), strict=True))
     mask = resolve_active(rank, active, len(base), least=0 if local else 1)
+    unheard = [
+        d for d, axis in enumerate(base) if not len(mask) and axis.kernel.kind in (dense.SQUARED_EXPONENTIAL, dense.PERIODIC, dense.GIVEN)
+    ]
+    if unheard:
+        raise ValueError(
+            f"a local component by itself (rank 0) is Matérn 5/2 on ordered axes and equal correlation on levels; the kernel of axis "
+            f"{unheard[0]} is another. Leave it out, or give components by rank"
+        )
     observed_at = check_points(X, base)
     values = check_values(y, len(observed_at))
     entropy = _entropy(seed)
@@ -322,7 +331,7 @@ def _resume(
         if problem.shared and problem.active[:, d].any():  # a fit with one length-scale each may warm one that shares them
             lengthscales = np.where(np.isnan(lengthscales), np.nan, np.nanmean(lengthscales))
         state.lengthscales[:, d] = lengthscales[0]
-        state.offsets[:, d] = warm.offsets[k, :, d]
+        state.offsets[:, d] = warm.offsets[k, :, d] if problem.offset[d] else 0.0
         wanted = axis.points[observed[d]]
         place = old.locate(wanted)
         size = states.shape[3]

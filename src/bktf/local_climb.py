@@ -26,6 +26,7 @@ N_CLIMBERS = 5
 APART = 0.1  # of at least one axis, between climbers
 N_STEPS = 25  # of L-BFGS in each round
 MAX_ROUNDS = 4
+MAX_SEARCH = 20_000  # random points asked for one that is allowed
 N_RESTRICTED = 2  # allowed points around which others are tried
 N_NEARBY = 64  # of them in each round
 NEARBY = (0.1, 0.03, 0.01, 0.003)  # how far from the best so far, as shares of the axes
@@ -263,12 +264,18 @@ class Ascent(NamedTuple):
             return points[scores.argmax()], float(scores.max())
         if log_chance is not None:
             scores = scores + log_chance(points)
-        best: tuple[Floats, float] | None = None
-        for i in _first_allowed(points, scores, allowed):
-            found = self._try_nearby(points[i], float(scores[i]), allowed, rng, log_chance)
-            if best is None or found[1] > best[1]:
-                best = found
-        return best
+        starts = [(points[i], float(scores[i])) for i in _first_allowed(points, scores, allowed)] or self._search(allowed, rng)
+        found = [self._try_nearby(point, score, allowed, rng, log_chance) for point, score in starts]
+        return max(found, key=lambda pair: pair[1], default=None)
+
+    def _search(self, allowed: Callable[[Floats], bool], rng: np.random.Generator) -> list[tuple[Floats, float]]:
+        """An allowed point that turns up at random and its log EI; nothing where they are too rare."""
+        for _ in range(0, MAX_SEARCH, N_RANDOM):
+            points = np.stack([self._random(d, N_RANDOM, rng) for d in range(len(self.axes))], axis=1)
+            for point in points:
+                if allowed(point):
+                    return [(point, float(self.values(point[None])[0]))]
+        return []
 
     def _try_nearby(
         self,

@@ -18,7 +18,7 @@ from bktf.cp import Moments
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MAX_JOINT = 512  # points that are drawn together; beyond that, block after block
+MAX_JOINT = 256  # points that are drawn together; beyond that, block after block
 ROUNDING = 1e-10  # of the variance, added where a joint draw needs a factor of a covariance that is singular
 
 
@@ -129,20 +129,23 @@ class LocalDraws(NamedTuple):
         """Draws of h at scaled points, (K, N), joint over at most MAX_JOINT of them."""
         return np.concatenate([self._joint(points[i : i + MAX_JOINT], rng) for i in range(0, max(len(points), 1), MAX_JOINT)], axis=1)
 
+    def covariances_at(self, points: Floats) -> Floats:
+        """Covariances of h between scaled points given the observations, (K, N, N)."""
+        cross = self.covariances(self.observed, points)
+        explained = np.einsum("aik,kin->kan", self.roots, cross)
+        return np.asarray(self.covariances(points, points) - explained.transpose(0, 2, 1) @ explained)
+
     def _joint(self, points: Floats, rng: np.random.Generator) -> Floats:
-        out = np.empty((len(self.logs), len(points)))
-        apart = np.abs(points[:, None] - points)
-        crossed = np.abs(self.observed[:, None] - points)
-        for k, logs in enumerate(self.logs):
-            size = math.exp(logs[-1])
-            between = size * np.prod([correlations(apart[..., d], bool(v), logs[d]) for d, v in enumerate(self.on_levels)], axis=0)
-            cross = size * np.prod([correlations(crossed[..., d], bool(v), logs[d]) for d, v in enumerate(self.on_levels)], axis=0)
-            explained = self.roots[:, :, k] @ cross
-            covariance = between - explained.T @ explained + ROUNDING * size * np.eye(len(points))
-            spread = np.linalg.eigh(covariance)
-            root = spread.eigenvectors * np.sqrt(np.maximum(spread.eigenvalues, 0.0))
-            out[k] = self.coefficients[:, k] @ cross + root @ rng.standard_normal(len(points))
-        return out
+        cross, covariance = self.covariances(self.observed, points), self.covariances_at(points)
+        covariance += ROUNDING * self.sizes[:, None, None] * np.eye(len(points))
+        spread = np.linalg.eigh(covariance)
+        root = spread.eigenvectors * np.sqrt(np.maximum(spread.eigenvalues, 0.0))[:, None, :]
+        drawn = rng.standard_normal((len(self.logs), len(points), 1))
+        return np.asarray(np.einsum("ik,kin->kn", self.coefficients, cross) + (root @ drawn)[:, :, 0])
+
+    def negated(self) -> "LocalDraws":
+        """The local component of −f."""
+        return self._replace(residuals=-self.residuals, coefficients=-self.coefficients)
 
     def thinned(self, most: int) -> "tuple[LocalDraws, Ints]":
         """At most so many of the draws, evenly spaced, and which they are."""

@@ -75,6 +75,11 @@ class Priors:
                 f"Priors.lengthscale_log_mean must lie in ({low:.2f}, {high:.2f}), the logarithms of 1e-3 and 1e3; "
                 f"got {self.lengthscale_log_mean}. It is the logarithm of a length on an axis scaled to [0, 1]"
             )
+        if not low < self.local_lengthscale_log_mean < high / 2:  # half of the range is for √D
+            raise ValueError(
+                f"Priors.local_lengthscale_log_mean must lie in ({low:.2f}, {high / 2:.2f}); got {self.local_lengthscale_log_mean}. "
+                "It is the logarithm of a length on axes scaled to [0, 1], divided by √D"
+            )
         if not low < self.correlation_logit_mean < high:
             raise ValueError(
                 f"Priors.correlation_logit_mean must lie in ({low:.2f}, {high:.2f}), the logarithms of odds of 1e-3 and 1e3; "

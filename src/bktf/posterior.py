@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 MAX_GRID = 20_000_000  # cells that grid_moments is willing to hold, 160 MB per array
 MAX_LOCAL_GRID = 200_000  # where each cell has to be asked of every draw's local component
-FILE_FORMAT = 1
+FILE_FORMAT = 2  # 1 has no offsets, prior variances of weights or local component, and is read
 ARRAYS = ("X", "y", "active", "lengthscales", "weights", "noise_precision", "weight_vars", "offsets")
 OFF_GRID_STREAM, LOCAL_STREAM = 1, 2  # spawn keys of the fit's seed: chains take (0, ·), draws between axis points (1,), local ones (2,)
 SHARE = 0.01  # of the variance, that a component must have to count for the rank
@@ -195,7 +195,9 @@ class Posterior:
             )
         if self.local is not None:
             points = np.stack([axis.ravel() for axis in np.meshgrid(*self.axes, indexing="ij")], axis=1)
-            return GridMoments(self.mean(points).reshape(sizes), self.std(points).reshape(sizes))
+            each = self._moments(points)
+            std = self.standardisation.scale * np.sqrt(each.variance)
+            return GridMoments(self.standardisation.to_user(each.mean).reshape(sizes), std.reshape(sizes))
         moments = cp.grid_moments(self.factors, self.weights)
         return GridMoments(self.standardisation.to_user(moments.mean), np.asarray(self.standardisation.scale * np.sqrt(moments.variance)))
 
@@ -235,7 +237,10 @@ class Posterior:
     def negated(self) -> "Posterior":
         """The posterior of −f given −y."""
         standardisation = Standardisation(-self.standardisation.mean, self.standardisation.scale)
-        return replace(self, y=-self.y, weights=-self.weights, standardisation=standardisation)
+        mirrored = replace(self, y=-self.y, weights=-self.weights, standardisation=standardisation)
+        if self.local is not None:  # what is known need not be factored again
+            mirrored.__dict__["local"] = self.local.negated()
+        return mirrored
 
     # --- the draws themselves ------------------------------------------------------------------------------------
 
@@ -304,8 +309,8 @@ class Posterior:
     def load(cls, path: str | os.PathLike[str]) -> "Posterior":
         """Read a posterior that `save` wrote."""
         settings, arrays = read_npz(path)
-        if settings.get("format") != FILE_FORMAT:
-            raise ValueError(f"{os.fspath(path)!r} has file format {settings.get('format')!r}; this version reads {FILE_FORMAT}")
+        if settings.get("format") not in (1, FILE_FORMAT):
+            raise ValueError(f"{os.fspath(path)!r} has file format {settings.get('format')!r}; this version reads 1 and {FILE_FORMAT}")
         try:
             log = settings.get("log", [False] * len(settings["kernels"]))
             grid = tuple(
@@ -330,9 +335,18 @@ class Posterior:
             raise ValueError(f"{os.fspath(path)!r} is damaged: {error!r}") from None
 
     def moments_by_draw(self, X: ArrayLike) -> tuple[Floats, Floats]:
-        """Mean and variance of f at points within each draw, (K, n) each, in the units of y; the variance is 0 on axis points."""
+        """Mean and variance of f at points within each draw, (K, n) each, in the units of y.
+
+        Without a local component the variance is 0 on axis points.
+        """
         each = self._moments_by_draw(check_points(X, self.grid))
         return self.standardisation.to_user(each.mean), np.asarray(self.standardisation.scale**2 * each.variance)
+
+    def local_covariances(self, X: ArrayLike) -> Floats:
+        """Covariances of the local component between points given the observations, within each draw, (K, n, n), in squared units of y."""
+        if self.local is None:
+            raise ValueError("this fit has no local component; fit with local=True")
+        return np.asarray(self.standardisation.scale**2 * self.local.covariances_at(self._scaled(check_points(X, self.grid))))
 
     def component_products(self, X: ArrayLike) -> Floats:
         """Products of the factors of each component at points, (K, R, n), without weights, in the model's units."""

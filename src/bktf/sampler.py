@@ -62,7 +62,7 @@ class BKTFSampler(BaseSampler):
             components choose twice and then a process once. With "max" and "thompson", and with more than 300 trials, it is components.
         rank: components of the surrogate; by default 3.
         n_sweeps: sweeps of each chain of components; by default 400.
-        n_burn_in: how many of them to drop; by default 340.
+        n_burn_in: how many of them to drop; by default 85 %.
         n_chains: chains of components; by default 4.
         adapt_rank: shrink the weights of components, more from one to the next, so that `rank` is only the most there can be.
         offsets: factors of components vary around offsets that are learned instead of around 0.
@@ -70,7 +70,7 @@ class BKTFSampler(BaseSampler):
         priors: a `bktf.Priors`.
         noise_std: standard deviation of the objective's noise, where it is known.
         categorical: how unordered choices are modelled: "equal", any two levels have the same correlation, which is learned; or "wishart",
-            a full covariance (for up to 20 levels; parameters with more keep "equal").
+            a full covariance (for up to 20 levels; parameters with more keep "equal"). A process always has "equal".
         ordinal: names of categorical parameters whose choices are ordered.
         preset: "default", or "paper": the settings of the paper (rank 2, one chain of 400 sweeps with 200 dropped, max over draws, D random
             start points, warm start, continuous parameters on an even grid). Any setting given beside it wins.

@@ -38,20 +38,22 @@ def shown(strategy: Strategy) -> Strategy:
     return replace(strategy, compress=False, model=model, process_sweeps=SHOWN_SWEEPS, process_chains=SHOWN_CHAINS)
 
 
-def shape_of(strategy: Strategy, n: int, is_finite: bool) -> str:
-    """The shape for n observations. Max over draws and Thompson's draw need whole surfaces, which only components have."""
+def shape_of(strategy: Strategy, n: int, turn: int, is_finite: bool) -> str:
+    """The shape for n observations where `turn` points were tried or are under way.
+
+    Max over draws and Thompson's draw need whole surfaces, which only components have.
+    """
     model = strategy.model
     if model == "auto":
-        model = "components" if is_finite and n % TURNS else "process"
+        model = "components" if is_finite and turn % TURNS else "process"
     return "components" if n > MAX_LOCAL or strategy.acquisition not in ("ei", "ucb") else model
 
 
 def fit_shape(
-    strategy: Strategy, axes: Sequence[ArrayLike], X: Floats, y: Floats, *, maximize: bool, is_finite: bool, seed: int, **common: Any
+    shape: str, strategy: Strategy, axes: Sequence[ArrayLike], X: Floats, y: Floats, *, maximize: bool, seed: int, **common: Any
 ) -> Posterior:
-    """The surrogate of a strategy; `common` are further arguments of `fit`. A warm start is for components alone."""
+    """The surrogate of a strategy in a shape; `common` are further arguments of `fit`. A warm start is for components alone."""
     common |= {"seed": seed, "priors": strategy.priors, "noise_std": strategy.noise_std}
-    shape = shape_of(strategy, len(y), is_finite)
     if shape == "process":
         common.pop("warm_start", None)
         run = {"n_sweeps": strategy.process_sweeps, "n_burn_in": strategy.process_burn_in, "n_chains": strategy.process_chains}

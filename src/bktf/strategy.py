@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 Feasible = Callable[[dict[str, Any]], bool]
 
 
+BURN_IN = 85  # per cent of the sweeps, where only those are given
 MODELS = ("auto", "process", "components", "both")
 
 
@@ -85,7 +86,11 @@ def make_strategy(preset: str, settings: Mapping[str, Any]) -> Strategy:
         raise ValueError(f"preset must be one of {', '.join(map(repr, PRESETS))}; got {preset!r}")
     known = {f.name for f in fields(Strategy)}
     assert settings.keys() <= known
-    return Strategy(**{**PRESETS[preset], **{name: value for name, value in settings.items() if value is not None}})
+    given = {**PRESETS[preset], **{name: value for name, value in settings.items() if value is not None}}
+    n_sweeps = given.get("n_sweeps")
+    if "n_burn_in" not in given and isinstance(n_sweeps, int) and n_sweeps >= 1:
+        given["n_burn_in"] = BURN_IN * n_sweeps // 100
+    return Strategy(**given)
 
 
 class Suggestion(NamedTuple):

@@ -16,7 +16,7 @@ from bktf.acquisition import Choice, choose
 from bktf.fitting import fit
 from bktf.history import History
 from bktf.posterior import Posterior
-from bktf.shapes import fit_shape
+from bktf.shapes import fit_shape, shape_of
 from bktf.space import Parameter
 from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
 
@@ -57,7 +57,8 @@ class Model(NamedTuple):
     posterior: Posterior  # in the user's direction, perhaps of warped values
     chance: Chance | None  # None where nothing failed
     history: History
-    free: frozenset[int] = frozenset()  # axes of continuous parameters
+    free: frozenset[int]  # axes of continuous parameters
+    in_turn: Callable[[int], Posterior]  # the surrogate when so many more points are under way: shapes take turns on finite spaces
 
 
 def fit_history(
@@ -88,23 +89,30 @@ def fit_history(
     log = [p.log for p in parameters]
     is_finite = all(p.n_values < math.inf for p in parameters)
     free = frozenset(d for d, p in enumerate(parameters) if strategy.refine and p.n_values == math.inf)
+    fitted: dict[str, Posterior] = {}
+
+    def in_turn(n_more: int) -> Posterior:
+        shape = shape_of(strategy, n, n_tried + n_pending + n_more, is_finite)
+        if shape not in fitted:
+            fitted[shape] = fit_shape(
+                shape, strategy, axes, on_axes.X, history.y, maximize=maximize, seed=seed, kernel=kernels, log=log, warm_start=warm_start
+            )
+        return fitted[shape]
+
     try:
-        posterior = fit_shape(
-            strategy, axes, on_axes.X, history.y, maximize=maximize, is_finite=is_finite, seed=seed, kernel=kernels, log=log,
-            warm_start=warm_start,
-        )  # fmt: skip
+        posterior = in_turn(0)
     except ValueError:
         if warm_start is None:
             raise
         return fit_history(parameters, history, strategy, maximize, seed, fixed)  # the space has changed: begin anew
     if not len(history.failed):
-        return Model(posterior, None, on_axes, free)
+        return Model(posterior, None, on_axes, free, in_turn)
     X = np.concatenate((on_axes.X, history.failed))
     label = np.concatenate((np.ones(n), np.zeros(len(history.failed))))
     success = fit(
         axes, X, label, seed=seed_for(seed, 1), kernel=kernels, log=log, priors=strategy.priors, n_sweeps=150, n_burn_in=100, n_chains=2
     )
-    return Model(posterior, Chance(success, caution(history)), on_axes, free)
+    return Model(posterior, Chance(success, caution(history)), on_axes, free, in_turn)
 
 
 def caution(history: History) -> float:
@@ -158,7 +166,8 @@ def next_points(
     nothing = np.empty((0, len(model.posterior.grid)))
     for i in range(q):
         waiting = np.concatenate((model.history.pending, *[s.point[None] for s in chosen]))
-        suggestion = next_point(model, strategy, maximize, seed_for(seed, i), waiting, nothing, feasible, {})
+        now = model._replace(posterior=model.in_turn(i))
+        suggestion = next_point(now, strategy, maximize, seed_for(seed, i), waiting, nothing, feasible, {})
         if suggestion.is_repeat and not strategy.allow_repeats:
             break
         chosen.append(suggestion)

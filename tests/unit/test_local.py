@@ -206,3 +206,68 @@ def test_a_fit_with_everything_is_saved_and_comes_back(tmp_path: Any) -> None:
         np.testing.assert_array_equal(getattr(again, name)(points), getattr(posterior, name)(points))
     assert again.settings == posterior.settings
     assert set(posterior.ranks) <= {0, 1, 2}
+
+
+def test_a_rare_allowed_point_is_found() -> None:
+    axes = [np.linspace(0, 1, 9)] * 2
+    X = np.random.default_rng(0).random((12, 2)) * 0.5
+    posterior = bktf.fit(axes, X, X.sum(axis=1), seed=0, rank=0, local=True, n_sweeps=8, n_burn_in=4)
+
+    def feasible(point: Floats) -> bool:
+        return bool(np.all(np.abs(point - [0.9, 0.1]) < 0.01))
+
+    for seed in range(5):
+        choice = acquisition.choose(posterior, "ei", exclude=X, feasible=feasible, free=(0, 1), seed=seed)
+        assert choice.point is not None
+        assert feasible(choice.point)
+
+
+def test_a_chance_of_success_draws_the_choice_away() -> None:
+    posterior = smooth(rank=0)
+
+    def chance(points: Floats) -> Floats:
+        return np.where(points[:, 0] < 0.5, 1.0, 1e-6)
+
+    free = range(len(posterior.axes))
+    assert acquisition.choose(posterior, "ei", exclude=posterior.X, chance=chance, free=free).point[0] < 0.5  # type: ignore[index]
+
+
+@pytest.mark.parametrize("free", [(7,), (True,)])
+def test_axes_that_are_not_there_cannot_be_free(free: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="free must name"):
+        acquisition.choose(smooth(rank=0), "ei", free=free)
+
+
+def test_a_warm_start_without_offsets_forgets_those_of_the_fit_before() -> None:
+    axes = [np.linspace(0, 1, 5)] * 2
+    X = np.random.default_rng(0).random((10, 2))
+    first = bktf.fit(axes, X, X.sum(axis=1), seed=0, offsets=True, n_sweeps=6, n_burn_in=3)
+    assert first.offsets.any()
+    second = bktf.fit(axes, X, X.sum(axis=1), seed=0, n_sweeps=6, n_burn_in=3, warm_start=first)
+    assert not second.offsets.any()
+
+
+def test_leaving_out_knows_the_variance_within_a_draw() -> None:
+    axes = [np.linspace(0, 1, 5)] * 2
+    X = np.random.default_rng(0).random((10, 2))
+    posterior = bktf.fit(axes, X, np.sin(4 * X.sum(axis=1)), seed=0, rank=0, local=True, n_sweeps=30, n_burn_in=20)
+    left = bktf.leave_one_out(posterior, index=[2])
+    without = bktf.fit(posterior.axes, np.delete(posterior.X, 2, axis=0), np.delete(posterior.y, 2), seed=0, rank=0, local=True,
+                       n_sweeps=30, n_burn_in=20)  # fmt: skip
+    mean, variance = without.moments_by_draw(posterior.X[2:3])
+    density = stats.norm(mean[:, 0], np.sqrt(variance[:, 0] + without.noise_std**2)).pdf(posterior.y[2]).mean()
+    assert left.log_density[0] == pytest.approx(math.log(density), rel=1e-9)
+
+
+def test_other_kernels_are_refused_where_nothing_would_hear_them() -> None:
+    axes = [np.linspace(0, 1, 5)] * 2
+    with pytest.raises(ValueError, match="the kernel of axis 1 is another"):
+        bktf.fit(axes, [[0.0, 0.0]], [1.0], rank=0, local=True, kernel=["matern32", "periodic"])
+
+
+def test_a_mirrored_process_is_the_process_of_mirrored_values() -> None:
+    posterior = smooth(rank=0)
+    points = np.array([[0.2, 0.6], [0.8, 0.0]])
+    for mirrored in (posterior.negated(), posterior.negated().negated().negated()):
+        np.testing.assert_allclose(mirrored.mean(points), -posterior.mean(points), rtol=1e-9)
+        np.testing.assert_allclose(mirrored.std(points), posterior.std(points), rtol=1e-9)

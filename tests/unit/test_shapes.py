@@ -5,10 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from optuna.distributions import IntDistribution
 
 from bktf import shapes
+from bktf.history import History
 from bktf.local_draws import local_draws
-from bktf.strategy import Strategy
+from bktf.space import parameters_of
+from bktf.strategy import Strategy, make_strategy
+from bktf.suggestion import fit_history, next_points
 from bktf.warping import Warp
 
 Floats = NDArray[np.float64]
@@ -33,12 +37,12 @@ def wave(X: Floats) -> Floats:
     ],
 )  # fmt: skip
 def test_the_shape_follows_the_rules(model: str, n: int, is_finite: bool, shape: str) -> None:
-    assert shapes.shape_of(Strategy(model=model), n, is_finite) == shape
+    assert shapes.shape_of(Strategy(model=model), n, n, is_finite) == shape
 
 
 @pytest.mark.parametrize("acquisition", ["max", "thompson"])
 def test_acquisitions_of_whole_surfaces_are_for_components(acquisition: str) -> None:
-    assert shapes.shape_of(Strategy(acquisition=acquisition), 20, False) == "components"
+    assert shapes.shape_of(Strategy(acquisition=acquisition), 20, 20, False) == "components"
 
 
 def test_what_is_shown_is_one_shape_of_plain_values() -> None:
@@ -50,7 +54,8 @@ def test_what_is_shown_is_one_shape_of_plain_values() -> None:
 def test_every_shape_is_fitted(model: str) -> None:
     X = points(13)
     strategy = Strategy(model=model, n_sweeps=6, n_burn_in=3, main_effects=True, rank=2)
-    posterior = shapes.fit_shape(strategy, AXES, X, wave(X), maximize=False, is_finite=True, seed=0)
+    shape = shapes.shape_of(strategy, 13, 13, is_finite=True)
+    posterior = shapes.fit_shape(shape, strategy, AXES, X, wave(X), maximize=False, seed=0)
     assert posterior.rank == (0 if model == "process" else 4)
     assert (posterior.local is not None) == (model in ("process", "both"))
 
@@ -102,3 +107,21 @@ def test_the_same_values_have_no_warp() -> None:
 def test_an_unknown_model_is_refused() -> None:
     with pytest.raises(ValueError, match=r"model must be one of 'auto', 'process', 'components', 'both'; got 'gp'"):
         replace(Strategy(), model="gp")
+
+
+def test_a_batch_takes_turns_too() -> None:
+    """Three at a time: with one shape for all, the process would choose every point or none."""
+    parameters = parameters_of({"x": IntDistribution(0, 8), "y": IntDistribution(0, 8)}, ())
+    X = np.array([[i, (3 * i) % 9] for i in range(9)], dtype=float)
+    history = History(X, wave(X / 8), np.empty((0, 2)), X, np.empty((0, 2)))
+    strategy = Strategy(n_sweeps=20, n_burn_in=10)
+    model = fit_history(parameters, history, strategy, False, 0, {})
+    assert [model.in_turn(i).rank for i in range(6)] == [0, 3, 3, 0, 3, 3]
+    assert model.in_turn(3) is model.posterior
+    assert len(next_points(model, strategy, False, 0, 3, None)) == 3
+
+
+def test_sweeps_without_a_burn_in_keep_its_share() -> None:
+    assert make_strategy("default", {"n_sweeps": 200}).n_burn_in == 170
+    assert make_strategy("default", {"n_sweeps": 1}).n_burn_in == 0
+    assert make_strategy("paper", {"n_sweeps": 300}).n_burn_in == 200

@@ -60,7 +60,7 @@ def _points(contest: Contest, n: int, rng: np.random.Generator) -> tuple[Floats,
 def _predict_bktf(X: Floats, y: Floats, X_held: Floats, truth: Floats, seed: int) -> tuple[list[tuple[Floats, Floats]], Floats]:
     """The surrogate that the sampler shows, at its default settings."""
     posterior = fit_shape(
-        shown(Strategy()), [np.linspace(0, 1, AXIS_POINTS)] * X.shape[1], X, y, maximize=False, is_finite=False,
+        "process", shown(Strategy()), [np.linspace(0, 1, AXIS_POINTS)] * X.shape[1], X, y, maximize=False,
         seed=seed_for(seed, len(y)), n_threads=1,
     )  # fmt: skip
     draws = posterior.draws_at(X_held)
