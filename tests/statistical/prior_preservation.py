@@ -48,7 +48,8 @@ def make_setup(
 ) -> Setup:
     """A problem with random cells; priors chosen so that data, factors and noise all matter."""
     rng = np.random.default_rng(0)
-    priors = Priors(lengthscale_log_mean=math.log(0.5), lengthscale_log_var=0.5, noise_shape=4.0, noise_rate=1.0, weight_var=1.5,
+    priors = Priors(lengthscale_log_mean=math.log(0.5), lengthscale_log_var=0.5, noise_shape=4.0, noise_rate=1.0, local_noise_rate=1.0,
+                    weight_var=1.5,
                     offset_mean=0.7, offset_var=0.6)  # fmt: skip
     points = [np.sort(rng.uniform(0, 1, m)) for m in sizes]
     points = [(p - p[0]) / (p[-1] - p[0]) for p in points]
