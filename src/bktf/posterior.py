@@ -339,8 +339,15 @@ class Posterior:
 
         Without a local component the variance is 0 on axis points.
         """
-        each = self._moments_by_draw(check_points(X, self.grid))
-        return self.standardisation.to_user(each.mean), np.asarray(self.standardisation.scale**2 * each.variance)
+        return self.mean_by_draw(X), self.std_by_draw(X) ** 2
+
+    def mean_by_draw(self, X: ArrayLike) -> Floats:
+        """Mean of f at points within each draw, (K, n), in the units of y."""
+        return self.standardisation.to_user(self._moments_by_draw(check_points(X, self.grid)).mean)
+
+    def std_by_draw(self, X: ArrayLike) -> Floats:
+        """Standard deviation of f at points within each draw, (K, n), in the units of y."""
+        return np.asarray(self.standardisation.scale * np.sqrt(self._moments_by_draw(check_points(X, self.grid)).variance))
 
     def local_covariances(self, X: ArrayLike) -> Floats:
         """Covariances of the local component between points given the observations, within each draw, (K, n, n), in squared units of y."""

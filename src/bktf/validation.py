@@ -95,10 +95,10 @@ def _predict_left_out(posterior: Posterior, i: int) -> tuple[float, float, float
         active=[np.flatnonzero(row).tolist() for row in posterior.active] or None,
         noise_std=posterior.known_noise_std,
     )
-    means, variances = refit.moments_by_draw(posterior.X[i : i + 1])
-    f, deviation = means[:, 0], np.sqrt(variances[:, 0] + refit.noise_std**2)  # of y_i within each draw
+    here, unit = posterior.X[i : i + 1], refit.standardisation.scale  # squares in units of it: those of y may not have one
+    f = refit.mean_by_draw(here)[:, 0]
+    deviation = unit * np.hypot(refit.std_by_draw(here)[:, 0] / unit, refit.noise_std / unit)  # of y_i within each draw
     z = (posterior.y[i] - f) / deviation
-    unit = refit.standardisation.scale
     log_density = logsumexp(-0.5 * z**2 - np.log(deviation) - 0.5 * math.log(2 * math.pi)) - math.log(len(f))
     total = unit * math.sqrt(float((f / unit).var() + np.mean((deviation / unit) ** 2)))
     return float(f.mean()), total, float(log_density), float(np.mean(ndtr(z)))
