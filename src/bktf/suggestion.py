@@ -5,7 +5,8 @@ A suggestion is a function of the search space, the history, the settings and a 
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +52,23 @@ class Chance:
         return np.asarray((1.0 / (1.0 + np.exp(away))).mean(axis=0) ** self.power)
 
 
+@dataclass(frozen=True, eq=False)
+class Turns:
+    """The surrogate when so many more points are under way: on finite spaces its shapes take turns. Each is fitted when first asked for."""
+
+    fit_as: Callable[[str], Posterior]
+    shape_at: Callable[[int], str]  # of a turn
+    now: int
+    fitted: dict[str, Posterior] = field(default_factory=dict)
+
+    def __call__(self, n_more: int) -> Posterior:
+        """The surrogate so many turns from now."""
+        shape = self.shape_at(self.now + n_more)
+        if shape not in self.fitted:
+            self.fitted[shape] = self.fit_as(shape)
+        return self.fitted[shape]
+
+
 class Model(NamedTuple):
     """What the history teaches, before the last look at what is under way."""
 
@@ -58,7 +76,7 @@ class Model(NamedTuple):
     chance: Chance | None  # None where nothing failed
     history: History
     free: frozenset[int]  # axes of continuous parameters
-    in_turn: Callable[[int], Posterior]  # the surrogate when so many more points are under way: shapes take turns on finite spaces
+    in_turn: Turns
 
 
 def fit_history(
@@ -89,16 +107,11 @@ def fit_history(
     log = [p.log for p in parameters]
     is_finite = all(p.n_values < math.inf for p in parameters)
     free = frozenset(d for d, p in enumerate(parameters) if strategy.refine and p.n_values == math.inf)
-    fitted: dict[str, Posterior] = {}
-
-    def in_turn(n_more: int) -> Posterior:
-        shape = shape_of(strategy, n, n_tried + n_pending + n_more, is_finite)
-        if shape not in fitted:
-            fitted[shape] = fit_shape(
-                shape, strategy, axes, on_axes.X, history.y, maximize=maximize, seed=seed, kernel=kernels, log=log, warm_start=warm_start
-            )
-        return fitted[shape]
-
+    fit_as = partial(
+        fit_shape, strategy=strategy, axes=axes, X=on_axes.X, y=history.y, maximize=maximize, seed=seed, kernel=kernels, log=log,
+        warm_start=warm_start,
+    )  # fmt: skip
+    in_turn = Turns(fit_as, partial(shape_of, strategy, n, is_finite=is_finite), n_tried + n_pending)
     try:
         posterior = in_turn(0)
     except ValueError:
