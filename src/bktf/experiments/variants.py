@@ -40,7 +40,7 @@ def variant_jobs(n_seeds: int, quick: bool) -> list[Job]:
     """Every variant on the development half, seed by seed."""
     contests = [c.name for c in CONTESTS.values() if c.half == DEVELOPMENT]
     return [
-        {"experiment": "variants", "problem": contest, "method": name, "seed": seed,
+        {"experiment": "choices", "problem": contest, "method": name, "seed": seed,
          "settings": settings_of("random", contest, quick) | {"strategy": asdict(strategy_of(name))}}
         for seed in range(n_seeds) for name in VARIANTS for contest in (QUICK_CONTESTS if quick else contests)
     ]  # fmt: skip
