@@ -23,7 +23,7 @@ help:
 	@echo "make bench  speed, as ratios in one run"
 	@echo "make bench-peers  one suggestion against Optuna's GPSampler and BoTorch's SAAS (installs torch)"
 	@echo "make study-ascent  coordinate ascent against enumeration on the paper's grids (five minutes)"
-	@echo "make study-sampler  the sampler's defaults against alternatives, resumable (half an hour)"
+	@echo "make study-sampler  how often the sampler walks into failures, resumable (five minutes)"
 	@echo "make study-reproduction  the paper's experiments: makes the runs that are missing, draws tables and figures (hours from nothing)"
 	@echo "make study-comparison  bktf against other packages: makes the runs that are missing (seven hours of CPU from nothing)"
 	@echo "make clean  remove the virtual environment and caches"

@@ -4,20 +4,24 @@ From points in the user's units to cells and back; `best_cells` finds the cell.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bktf.axes import check_points
+from bktf.axes import SAME_POINT, check_points
 from bktf.best_cells import Draws, FreeWeights, Restriction, choose_cell
 from bktf.forms import Floats, Ints
+from bktf.local_climb import make_ascent
+from bktf.local_scores import given_pending, make_score
+from bktf.restrictions import Weighted, best_allowed
 
 if TYPE_CHECKING:  # the posterior calls this room; here its name is only for readers and type checkers
     from bktf.posterior import Posterior
 
+N_INCUMBENTS = 4  # best points around which a search between axis points begins
 ACQUISITIONS = ("ei", "ucb", "max", "thompson")
 
 
@@ -26,8 +30,8 @@ class Choice:
     """The chosen point and how it was found.
 
     value: of the acquisition, in the units of y (for EI with the weights integrated out too, and weighted by the chance of success)
-    method: "hull", "hull in space", "bounded search", "enumeration" or "coordinate ascent"; with ", weights integrated out" where plain EI
-        is zero at every cell it looked at; "restricted …" under restrictions
+    method: "hull", "hull in space", "bounded search", "enumeration", "coordinate ascent" or "gradient ascent"; with
+        ", weights integrated out" where plain EI is zero at every cell it looked at; "restricted …" under restrictions
     exact: whether no allowed cell is better
     gap: by how much an allowed cell can be better at most, in the units of y; infinity where nothing is known
     """
@@ -51,6 +55,7 @@ def choose(
     chance: Callable[[Floats], Floats] | None = None,
     fixed: Mapping[int, float] | None = None,
     best: float | None = None,
+    free: Collection[int] = (),
     seed: int = 0,
 ) -> Choice:
     """The point of the grid to try next, where larger is better (`posterior.argmin` flips the sign).
@@ -70,11 +75,13 @@ def choose(
         fixed: axes that must keep a value, as {axis: value}; the value must be a point of the axis.
         best: what "ei" must exceed, in the units of y; by default the best observed value. With noise, where repeats are allowed, the
             best posterior mean at an observed point is the better mark.
+        free: axes on which every value between the ends may be chosen, not only the axis points. Heard where the draws are a Gaussian
+            process alone (rank 0 with a local component), for "ei"; otherwise the axis points are all there is.
         seed: for "thompson" which draw, and for coordinate ascent where its random starts are.
 
     Paper: sections 3.4 and 6. Differs: D10, D11.
     """
-    question = _Question(acquisition, beta, integrate_weights, feasible, chance, dict(fixed or {}), best, seed)
+    question = _Question(acquisition, beta, integrate_weights, feasible, chance, dict(fixed or {}), best, frozenset(free), seed)
     return _choose(posterior, question, exclude, points_of(posterior, pending, "pending"), None)
 
 
@@ -101,17 +108,23 @@ class _Question:
     chance: Callable[[Floats], Floats] | None
     fixed: dict[int, float]
     best: float | None
+    free: frozenset[int]
     seed: int
 
     def __post_init__(self) -> None:
         check_acquisition(self.acquisition)
         check_beta(self.beta)
+        if any(isinstance(d, bool) or not isinstance(d, int | np.integer) for d in self.free):
+            raise ValueError(f"free must name axes by their numbers; got {sorted(map(str, self.free))}")
         if self.best is not None and not math.isfinite(self.best):
             raise ValueError(f"best must be a finite number in the units of y, or None; got {self.best!r}")
 
 
 def _choose(posterior: "Posterior", question: _Question, exclude: ArrayLike | None, waiting: Floats, draw: int | None) -> Choice:
     """`choose` with everything checked."""
+    for d in question.free:
+        if d not in range(len(posterior.grid)) or posterior.grid[d].kernel.on_levels:
+            raise ValueError(f"free must name ordered axes among 0 … {len(posterior.grid) - 1}; got {d!r}")
     draws = draws_of(posterior, waiting, question.best)
     excluded = cells_of(posterior, exclude, "exclude") | cells_of(posterior, waiting, "pending")
     held = _held_places(posterior, question.fixed)
@@ -120,14 +133,110 @@ def _choose(posterior: "Posterior", question: _Question, exclude: ArrayLike | No
     if question.feasible is not None or question.chance is not None:
         restriction = _restriction(draws, question)
     rng = np.random.default_rng([question.seed, posterior.seed])
-    cell, score, method, exact, gap = choose_cell(
-        draws, question.acquisition, question.beta, excluded, question.integrate_weights, rng, draw, restriction
-    )
+    if posterior.rank == 0 and question.acquisition == "ei" and question.free - held.keys():
+        return _choose_between(posterior, question, exclude, waiting, draws, held, rng)
+    if posterior.local is not None:
+        cell, score, method, exact, gap = _choose_with_local(posterior, question, draws, excluded, waiting, restriction, rng)
+    else:
+        cell, score, method, exact, gap = choose_cell(
+            draws, question.acquisition, question.beta, excluded, question.integrate_weights, rng, draw, restriction
+        )
     if cell is None:
         return Choice(None, -math.inf, method, True, 0.0)
     scale = posterior.standardisation.scale
     value = scale * score + (posterior.standardisation.mean if question.acquisition != "ei" else 0.0)
     return Choice(_point(draws.axes, cell), value, method, exact, scale * gap)
+
+
+def _choose_between(
+    posterior: "Posterior", question: _Question, exclude: ArrayLike | None, waiting: Floats, draws: Draws, held: dict[int, int],
+    rng: np.random.Generator,
+) -> Choice:  # fmt: skip
+    """The point of the box, free axes and all, with the best EI of draws that are a Gaussian process alone."""
+    assert posterior.local is not None
+    grid = posterior.grid
+    mark = posterior.standardisation.to_model(posterior.y).max() if question.best is None else _in_model(posterior, question.best)
+    pending = _scaled(posterior, waiting)
+    local, thresholds = given_pending(posterior.local, np.zeros((posterior.n_draws, len(waiting))), pending, float(mark), rng)[:2]
+    axes = tuple(axis.scale(points) for axis, points in zip(grid, draws.axes, strict=True))
+    free = np.array([d in question.free and d not in held for d in range(len(grid))])
+    excluded = np.concatenate((points_of(posterior, exclude, "exclude"), waiting))
+    taken = _scaled(posterior, excluded)
+    incumbents = _scaled(posterior, posterior.X[np.argsort(-posterior.y, kind="stable")[:N_INCUMBENTS]])
+    for d in held:
+        incumbents[:, d] = axes[d][0]
+
+    def unscaled(points: Floats) -> Floats:
+        return np.stack([axis.unscale(points[:, d]) for d, axis in enumerate(grid)], axis=1)
+
+    def allowed(point: Floats) -> bool:
+        is_new = not len(taken) or bool((np.abs(taken - point).max(axis=1) > SAME_POINT).all())
+        return is_new and (question.feasible is None or bool(question.feasible(unscaled(point[None])[0])))
+
+    def log_chance(points: Floats) -> Floats:
+        assert question.chance is not None
+        return np.log(np.clip(question.chance(unscaled(points)), 1e-300, 1.0))
+
+    search = make_ascent(local, thresholds, axes, free)
+    found = search.best(incumbents, allowed, rng, None if question.chance is None else log_chance)
+    if found is None:
+        return Choice(None, -math.inf, "nothing allowed", False, math.inf)
+    value = posterior.standardisation.scale * math.exp(found[1])
+    return Choice(unscaled(found[0][None])[0], value, "gradient ascent", False, math.inf)
+
+
+def _scaled(posterior: "Posterior", points: Floats) -> Floats:
+    return np.stack([axis.scale(points[:, d]) for d, axis in enumerate(posterior.grid)], axis=1)
+
+
+def _in_model(posterior: "Posterior", value: float) -> float:
+    return float(posterior.standardisation.to_model(np.array([value]))[0])
+
+
+def _choose_with_local(
+    posterior: "Posterior", question: _Question, draws: Draws, excluded: set[tuple[int, ...]], waiting: Floats,
+    restriction: Restriction | None, rng: np.random.Generator,
+) -> tuple[Ints | None, float, str, bool, float]:  # fmt: skip
+    """`choose_cell` under draws with a local component, by enumeration or coordinate ascent on closed forms."""
+    if question.acquisition not in ("ei", "ucb"):
+        raise ValueError(
+            f'with a local component the acquisition must be "ei" or "ucb"; got {question.acquisition!r}. Fit without it for others'
+        )
+    assert posterior.local is not None
+    scaled = tuple(axis.scale(points) for axis, points in zip(posterior.grid, draws.axes, strict=True))
+    at_pending = np.einsum("kr,krn->kn", posterior.weights, posterior.component_products(waiting))
+    pending = _scaled(posterior, waiting)
+    z = posterior.standardisation.to_model(posterior.y)
+    mark = float(z.max() if question.best is None else posterior.standardisation.to_model(np.array([question.best]))[0])
+    own = make_score(posterior.local, scaled, draws.factors, draws.weights, at_pending, pending, mark, rng)
+
+    def score(cells: Ints) -> Floats:
+        if question.acquisition == "ei":
+            return own.log_improvement(cells)
+        each = own.moments(cells)
+        mean, square = each.mean.mean(axis=0), (each.mean**2 + each.variance).mean(axis=0)
+        return np.asarray(mean + question.beta * np.sqrt(np.maximum(square - mean**2, 0.0)))
+
+    chance = None if restriction is None else restriction.chance
+
+    def weighted(cells: Ints) -> Floats:
+        value = score(cells)
+        if chance is None:
+            return value
+        if question.acquisition == "ei":
+            return np.asarray(value + np.log(chance(cells)))
+        return np.asarray(np.where(value > draws.worst, draws.worst + (value - draws.worst) * chance(cells), value))
+
+    def allowed(cell: Ints) -> bool:
+        open_to = restriction is None or restriction.allowed is None or restriction.allowed(cell)
+        return tuple(cell.tolist()) not in excluded and open_to
+
+    sizes = np.array([axis.size for axis in draws.axes])
+    found = best_allowed(Weighted(weighted, allowed, sizes), draws.incumbents, rng)
+    if found is None:
+        return None, -math.inf, "nothing allowed", True, 0.0
+    value = math.exp(found.score) if question.acquisition == "ei" else found.score
+    return found.cell, value, "enumeration" if found.exact else "coordinate ascent", False, math.inf
 
 
 def _point(axes: tuple[Floats, ...], cell: Ints) -> Floats:
@@ -193,6 +302,7 @@ def choose_batch(
     chance: Callable[[Floats], Floats] | None = None,
     fixed: Mapping[int, float] | None = None,
     best: float | None = None,
+    free: Collection[int] = (),
     seed: int = 0,
 ) -> tuple[Choice, ...]:
     """The q points to try together, fewer where the grid has no more: one after the other, each taking those before as pending.
@@ -201,7 +311,7 @@ def choose_batch(
     """
     if isinstance(q, bool) or not isinstance(q, int | np.integer) or q < 1:
         raise ValueError(f"q must be a whole number of at least 1; got {q!r}")
-    question = _Question(acquisition, beta, integrate_weights, feasible, chance, dict(fixed or {}), best, seed)
+    question = _Question(acquisition, beta, integrate_weights, feasible, chance, dict(fixed or {}), best, frozenset(free), seed)
     waiting = points_of(posterior, pending, "pending")
     order = np.random.default_rng([seed, posterior.seed]).permutation(posterior.n_draws)
     chosen: list[Choice] = []
@@ -249,7 +359,7 @@ def _free_weights(posterior: "Posterior") -> FreeWeights:
     z = posterior.standardisation.to_model(posterior.y)
     at_data = posterior.component_products(posterior.X)  # (K, R, n)
     precision = posterior.noise_precision[:, None, None]
-    information = precision * at_data @ at_data.transpose(0, 2, 1) + np.eye(posterior.rank) / posterior.priors.weight_var
+    information = precision * at_data @ at_data.transpose(0, 2, 1) + np.eye(posterior.rank) / posterior.weight_vars[:, :, None]
     root = np.linalg.cholesky(information)
     inverse_root = np.linalg.solve(root, np.broadcast_to(np.eye(posterior.rank), root.shape))
     means = np.einsum("kar,ka->kr", inverse_root, np.einsum("kar,kr->ka", inverse_root, (precision * at_data @ z[:, None])[:, :, 0]))

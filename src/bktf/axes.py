@@ -48,6 +48,13 @@ class Axis:
             return self.locate(values).astype(float)
         return np.asarray((self.on_scale(values) - self.on_scale(self.points[:1])) / self.length)
 
+    def unscale(self, coordinates: Floats) -> Floats:
+        """The values at scaled coordinates: `scale` backwards, never outside the axis."""
+        if self.kernel.on_levels:
+            return self.points[coordinates.astype(np.int64)]
+        values = self.on_scale(self.points[:1]) + coordinates * self.length
+        return np.asarray(np.clip(np.exp(values) if self.log else values, self.points[0], self.points[-1]))
+
     def locate(self, values: Floats) -> NDArray[np.int64]:
         """The index of the axis point each value stands on, −1 where it stands on none."""
         points, values = self.on_scale(self.points), self.on_scale(values)

@@ -28,7 +28,10 @@ class ChainResult(NamedTuple):
     lengthscales: Floats  # (K, R, D), NaN where a component is not active or the axis has none
     states: tuple[Floats, ...]  # per axis (K, R, m_d, state size)
     weights: Floats  # (K, R)
+    weight_vars: Floats  # (K, R)
+    offsets: Floats  # (K, R, D)
     noise_precision: Floats  # (K,)
+    local_logs: Floats  # (K, D + 1)
 
 
 def paced(total: int, guess: int, advance: Callable[[int, int], None], stop: threading.Event) -> None:
@@ -51,12 +54,21 @@ def matrix_of(axis: Axis) -> Floats:
 
 
 def states_between(
-    axis: Axis, lengthscales: Floats, coords: Floats, states: Floats, new_coords: Floats, stop: threading.Event, rng: np.random.Generator
+    axis: Axis,
+    lengthscales: Floats,
+    offsets: Floats,
+    coords: Floats,
+    states: Floats,
+    new_coords: Floats,
+    stop: threading.Event,
+    rng: np.random.Generator,
 ) -> Floats:
     """A joint draw of the states (K, R, u, S) at new scaled coordinates given states (K, R, m, S) at coords; both increase.
 
-    A length-scale of NaN on an axis that learns one marks an inactive component; 0 marks a kernel without one.
+    A length-scale of NaN on an axis that learns one marks an inactive component; 0 marks a kernel without one. offsets (K, R): what the
+    factors vary around.
     """
+    states = around_offsets(states, offsets)
     n_draws, n_components, _, size = states.shape
     out = np.zeros((n_draws, n_components, new_coords.size, size))
     if new_coords.size == 0:
@@ -71,11 +83,24 @@ def states_between(
         )
 
     paced(n_draws, first_guess(axis, n_components, coords.size + new_coords.size), advance, stop)
+    out[..., 0] += offsets[:, :, None]
     return out
 
 
-def moments_between(axis: Axis, lengthscales: Floats, coords: Floats, states: Floats, new_coords: Floats) -> tuple[Floats, Floats]:
+def around_offsets(states: Floats, offsets: Floats) -> Floats:
+    """States (K, R, m, S) of factors without their offsets (K, R)."""
+    if not offsets.any():
+        return states
+    centred = states.copy()
+    centred[..., 0] -= offsets[:, :, None]
+    return centred
+
+
+def moments_between(
+    axis: Axis, lengthscales: Floats, offsets: Floats, coords: Floats, states: Floats, new_coords: Floats
+) -> tuple[Floats, Floats]:
     """Mean and variance (K, R, u) of the factors at each new scaled coordinate given states (K, R, m, S) at coords."""
+    states = around_offsets(states, offsets)
     n_draws, n_components = states.shape[:2]
     means, variances = np.empty((2, n_draws, n_components, new_coords.size))
     kind = axis.kernel.kind
@@ -89,12 +114,13 @@ def moments_between(axis: Axis, lengthscales: Floats, coords: Floats, states: Fl
         )  # fmt: skip
 
     paced(n_draws, first_guess(axis, n_components, coords.size + new_coords.size), advance, threading.Event())
+    means += offsets[:, :, None]
     return means, variances
 
 
 def first_guess(axis: Axis, n_components: int, n_points: int) -> int:
     """Draws whose factors on one axis the first call should take."""
-    return 1 if axis.kernel.is_dense else int(FIRST_CALL / (n_components * n_points * PER_POINT))
+    return 1 if axis.kernel.is_dense else int(FIRST_CALL / (max(n_components, 1) * n_points * PER_POINT))
 
 
 def run_chain(
@@ -115,13 +141,16 @@ def run_chain(
     """
     n_components, n_dims = problem.active.shape
     n, n_coords, n_kept = problem.values.size, problem.coords.size, n_sweeps - n_burn_in
-    block = n_components if problem.shared else 1
+    block = max(n_components, 1) if problem.shared else 1
     work = Work(np.empty((block, n_dims + 1, n)), np.empty((block, n)), np.empty((block, n)), np.empty(n))
     draws = Draws(
         np.empty((n_kept, n_components, n_dims)),
         np.empty((n_kept, n_components, n_coords, state.factors.shape[2])),
         np.empty((n_kept, n_components)),
+        np.empty((n_kept, n_components)),
+        np.empty((n_kept, n_components, n_dims)),
         np.empty(n_kept),
+        np.empty((n_kept, n_dims + 1)),
     )
     per_sweep = gibbs.steps_per_sweep(problem)
 
@@ -131,7 +160,7 @@ def run_chain(
 
     cost = block * (n * PER_OBSERVATION + n_coords / n_dims * PER_POINT)
     dense = any(axis.kernel.is_dense for axis in axes)  # costs that grow faster than linearly are found out by trying
-    paced(n_sweeps * per_sweep, 1 if dense else int(FIRST_CALL / cost), advance, stop)
+    paced(n_sweeps * per_sweep, 1 if dense or problem.local.present else int(FIRST_CALL / cost), advance, stop)
 
     states = []
     for d, axis in enumerate(axes):
@@ -145,6 +174,10 @@ def run_chain(
         whole = np.empty((n_kept, n_components, axis.size, size))
         whole[:, :, observed[d]] = seen
         ls = np.ascontiguousarray(draws.lengthscales[:, :, d])
-        whole[:, :, unseen] = states_between(axis, ls, scaled[observed[d]], np.ascontiguousarray(seen), scaled[unseen], stop, fill_rng)
+        known = np.ascontiguousarray(seen)
+        offsets = draws.offsets[:, :, d]
+        whole[:, :, unseen] = states_between(axis, ls, offsets, scaled[observed[d]], known, scaled[unseen], stop, fill_rng)
         states.append(whole)
-    return ChainResult(draws.lengthscales, tuple(states), draws.weights, draws.noise_precision)
+    return ChainResult(
+        draws.lengthscales, tuple(states), draws.weights, draws.weight_vars, draws.offsets, draws.noise_precision, draws.local_logs
+    )

@@ -98,6 +98,8 @@ def make_parser() -> argparse.ArgumentParser:
         "--results", type=Path, default=Path("results"), metavar="FOLDER", help="lines, tables, figures (default: results)"
     )
     compare.add_argument("--quick", action="store_true", help="a few problems, tiny budgets, three methods, in FOLDER/quick")
+    compare.add_argument("--variants", action="store_true", help="only other settings of bktf, on the development half")
+    compare.add_argument("--goals", action="store_true", help="only the paper's grids within the paper's budget, 20 seeds, with bktf")
     compare.add_argument("--tables", action="store_true", help="tables and figures of the lines that are there, run nothing")
     return parser
 
@@ -209,7 +211,8 @@ def run_compare(options: argparse.Namespace) -> int:
         compare(
             Comparison(
                 folder=folder, methods=options.methods, problems=options.problems, half=options.half, n_seeds=options.seeds,
-                n_jobs=options.jobs, quick=options.quick, tables_only=options.tables,
+                n_jobs=options.jobs, quick=options.quick, tables_only=options.tables, goals=options.goals,
+                variants=options.variants,
             )
         )  # fmt: skip
     except BrokenPipeError:

@@ -1,5 +1,6 @@
 """`fit`: from axes, points and values to a posterior."""
 
+import math
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -17,7 +18,7 @@ from bktf.chains import ChainResult, run_chain, states_between
 from bktf.model import Kernel, Priors, Settings, check_noise_std, resolve_active, resolve_kernels, whole_number
 from bktf.observations import Standardisation, check_values
 from bktf.posterior import Posterior
-from bktf.records import Problem, State
+from bktf.records import LocalModel, Problem, State
 from bktf.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
 
 Floats = NDArray[np.float64]
@@ -42,6 +43,9 @@ def fit(
     log: bool | Sequence[bool] = False,
     priors: Priors | None = None,
     shared_lengthscales: bool = False,
+    local: bool = False,
+    adapt_rank: bool = False,
+    offsets: bool = False,
     active: Sequence[Collection[int]] | None = None,
     noise_std: float | None = None,
     warm_start: Posterior | None = None,
@@ -65,6 +69,12 @@ def fit(
         log: whether an axis is measured on a logarithmic scale; one for all axes, or a list with one for each.
         priors: see `bktf.Priors`.
         shared_lengthscales: one length-scale per dimension for all components instead of one each.
+        local: add a Gaussian process with a product kernel for what the components leave over: Matérn 5/2 on ordered axes, equal
+            correlation on levels, whatever `kernel` says of the components. With `rank` 0 it is all there is. The cost is cubic in n, and
+            answers hold n² numbers for every draw.
+        adapt_rank: shrink the weights of components of more than one dimension, more from one to the next (a multiplicative gamma
+            process), so that `rank` is only the most there can be; see `Posterior.ranks`.
+        offsets: factors vary around an offset that is learned, instead of around 0, so that a direction that does not matter costs nothing.
         active: the components' dimensions, as in [(0, 1), (0,)]; replaces `rank`.
         noise_std: standard deviation of the observation noise where it is known, in the units of y; otherwise it is
             learned. Below a millionth or above a million times the spread of y it counts as that.
@@ -74,14 +84,25 @@ def fit(
 
     Paper: sections 3.1 and 3.3, algorithm 2. Differs: D1 to D9 in docs/paper_deviations.md.
     """
-    settings = Settings(n_sweeps=n_sweeps, n_burn_in=n_burn_in, n_chains=n_chains, shared_lengthscales=shared_lengthscales)
+    settings = Settings(
+        n_sweeps=n_sweeps, n_burn_in=n_burn_in, n_chains=n_chains, shared_lengthscales=shared_lengthscales, local=local,
+        adapt_rank=adapt_rank, offsets=offsets,
+    )  # fmt: skip
     priors = Priors() if priors is None else priors
     if not isinstance(priors, Priors):
         raise ValueError(f"priors must be a bktf.Priors; got {type(priors).__name__}")
     points = check_axes(axes, log)
     kernels = resolve_kernels(kernel, [p.size for p in points])
     base = tuple(Axis(p, k, lg) for p, k, lg in zip(points, kernels, check_log(log, len(points)), strict=True))
-    mask = resolve_active(rank, active, len(base))
+    mask = resolve_active(rank, active, len(base), least=0 if local else 1)
+    unheard = [
+        d for d, axis in enumerate(base) if not len(mask) and axis.kernel.kind in (dense.SQUARED_EXPONENTIAL, dense.PERIODIC, dense.GIVEN)
+    ]
+    if unheard:
+        raise ValueError(
+            f"a local component by itself (rank 0) is Matérn 5/2 on ordered axes and equal correlation on levels; the kernel of axis "
+            f"{unheard[0]} is another. Leave it out, or give components by rank"
+        )
     observed_at = check_points(X, base)
     values = check_values(y, len(observed_at))
     entropy = _entropy(seed)
@@ -112,7 +133,9 @@ def fit(
     with _progress(n_sweeps * n_chains, show_progress_bar) as report:
         results = _run_all(chain, n_chains, threads, report, stop)
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = [a.sum() for r in results for a in (r.weights, r.noise_precision, *r.states, r.weights * r.states[0][:, :, 0, 0])]
+        sums = [
+            a.sum() for r in results for a in (r.weights, r.noise_precision, r.local_logs, *r.states, r.weights * r.states[0][:, :, 0, 0])
+        ]
     if not np.all(np.isfinite(sums)):
         raise ArithmeticError(
             "the draws overflowed double precision; use priors and a given covariance with values nearer to 1 "
@@ -132,6 +155,9 @@ def fit(
         states=tuple(np.concatenate([r.states[d] for r in results]) for d in range(len(grid))),
         weights=np.concatenate([r.weights for r in results]),
         noise_precision=np.concatenate([r.noise_precision for r in results]),
+        weight_vars=np.concatenate([r.weight_vars for r in results]),
+        offsets=np.concatenate([r.offsets for r in results]),
+        local_logs=np.concatenate([r.local_logs for r in results]) if local else None,
     )
 
 
@@ -177,7 +203,7 @@ def make_problem(
         periods=np.array([axis.period for axis in grid]),
         covariances=covariances,
         covariance_index=matrix_index,
-        operations=processes.operations(kinds, settings.shared_lengthscales),
+        operations=processes.operations(kinds, settings.shared_lengthscales, settings.local),
         learned=learned,
         full=full,
         active=active,
@@ -185,11 +211,37 @@ def make_problem(
         log_means=np.where(equal, priors.correlation_logit_mean, priors.lengthscale_log_mean).astype(float),
         log_vars=np.where(equal, priors.correlation_logit_var, priors.lengthscale_log_var).astype(float),
         noise_shape=float(priors.noise_shape),
-        noise_rate=float(priors.noise_rate),
+        noise_rate=float(priors.local_noise_rate if settings.local else priors.noise_rate),
         noise_known=noise_precision is not None,
         weight_var=float(priors.weight_var),
+        shrunk=(active.sum(axis=1) > min(1, len(grid) - 1)) & bool(settings.adapt_rank),
+        shrinkage_first=float(priors.shrinkage_first),
+        shrinkage_rest=float(priors.shrinkage_rest),
+        offset=~full & bool(settings.offsets),
+        offset_mean=float(priors.offset_mean),
+        offset_var=float(priors.offset_var),
+        local=_make_local(grid, points, priors, settings.local),
     )
     return problem, tuple(observed)
+
+
+def _make_local(grid: tuple[Axis, ...], points: Floats, priors: Priors, present: bool) -> LocalModel:
+    """The local component of a problem, empty where there is none."""
+    n_dims = len(grid)
+    on_levels = np.array([axis.kernel.on_levels for axis in grid])
+    scaled = np.stack([axis.scale(points[:, d]) for d, axis in enumerate(grid)])
+    first, second = np.triu_indices(len(points)) if present else (np.empty(0, dtype=np.int64),) * 2
+    apart = np.abs(scaled[:, first] - scaled[:, second])
+    shift = priors.local_lengthscale_log_mean + 0.5 * math.log(n_dims)
+    means = np.append(np.where(on_levels, priors.correlation_logit_mean, shift), priors.local_size_log_mean)
+    variances = np.append(np.where(on_levels, priors.correlation_logit_var, priors.local_lengthscale_log_var), priors.local_size_log_var)
+    return LocalModel(
+        present=bool(present),
+        separations=np.ascontiguousarray(np.where(on_levels[:, None], apart > 0, apart).astype(float)),
+        on_levels=on_levels.astype(np.int64),
+        log_means=means.astype(float),
+        log_vars=variances.astype(float),
+    )
 
 
 def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
@@ -207,9 +259,14 @@ def new_state(problem: Problem) -> State:
         covariances=problem.covariances.copy(),
         factors=np.zeros((n_components, problem.coords.size, size)),
         weights=np.zeros(n_components),
+        weight_vars=np.full(n_components, problem.weight_var),
+        shrinkage=np.ones(n_components),
+        offsets=np.zeros((n_components, n_dims)),
         noise_precision=np.ones(1),
         products=np.zeros((n_components, n)),
         residual=np.zeros(n),
+        local=np.zeros(n),
+        local_logs=np.zeros(n_dims + 1),
     )
 
 
@@ -263,6 +320,8 @@ def _resume(
         state.weights[:] = warm.weights[k] * ratio
         if not problem.noise_known:
             state.noise_precision[0] = warm.noise_precision[k] / ratio**2
+    if problem.local.present and warm.local_logs is not None:
+        state.local_logs[:] = warm.local_logs[k]
     for d, axis in enumerate(grid):
         old = warm.grid[d]
         states = warm.states[d][k : k + 1]
@@ -272,13 +331,16 @@ def _resume(
         if problem.shared and problem.active[:, d].any():  # a fit with one length-scale each may warm one that shares them
             lengthscales = np.where(np.isnan(lengthscales), np.nan, np.nanmean(lengthscales))
         state.lengthscales[:, d] = lengthscales[0]
+        state.offsets[:, d] = warm.offsets[k, :, d] if problem.offset[d] else 0.0
         wanted = axis.points[observed[d]]
         place = old.locate(wanted)
         size = states.shape[3]
         now = np.empty((1, len(problem.active), wanted.size, size))
         now[:, :, place >= 0] = states[:, :, place[place >= 0]]
         new = axis.scale(wanted[place < 0])
-        now[:, :, place < 0] = states_between(axis, lengthscales, axis.scale(old.points), states, new, stop, rng)
+        now[:, :, place < 0] = states_between(
+            axis, lengthscales, warm.offsets[k : k + 1, :, d], axis.scale(old.points), states, new, stop, rng
+        )
         state.factors[:, problem.starts[d] : problem.starts[d + 1], :size] = now[0]
     gibbs.update_covariances(problem, state, False, rng)
 

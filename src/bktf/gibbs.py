@@ -1,7 +1,8 @@
 """The Gibbs sampler: updates → sweep → run.
 
 The updates of the paper's appendix in the order of its algorithm: for each component and dimension the length-scale
-(the factor integrated out) and the factor, then the noise precision, then the weights; last, covariances that are learned.
+(the factor integrated out) and the factor, then the noise precision, then the weights and what shrinks them; last, covariances that are
+learned. Where factors have offsets, each is drawn just before its factor.
 
 A *block* is a set of components that move together: each component by itself, or all of them when they share
 length-scales. Within a block, axis after axis, the products of the factors of all other axes are a running prefix
@@ -68,11 +69,11 @@ def update_on_axis(problem, state, d, lengthscale, log_var, directions, precisio
 
 
 @part
-def store_factor(drawn, start, factor):
-    """Write the states (m, S) of one axis into their place among all axes' of a component."""
+def store_factor(drawn, offset, start, factor):
+    """Write the states (m, S) of one axis, raised by an offset, into their place among all axes' of a component."""
     for j in range(drawn.shape[0]):
         for a in range(drawn.shape[1]):
-            factor[start + j, a] = drawn[j, a]
+            factor[start + j, a] = drawn[j, a] + (offset if a == 0 else 0.0)
 
 
 @kernel
@@ -93,6 +94,60 @@ def update_covariances(problem, state, from_prior, rng):
             for i in range(m):
                 for j in range(m):
                     covariance[i, j] = drawn[i, j]
+
+
+@part
+def shrinkage_shape(problem, c):
+    """The shape of the gamma variable that shrinks component c and all shrunk ones after it."""
+    for before in range(c):
+        if problem.shrunk[before]:
+            return problem.shrinkage_rest
+    return problem.shrinkage_first
+
+
+@part
+def spread_weight_vars(problem, state):
+    """Write the prior variances of the weights: weight_var divided by the product of all gamma variables up to each."""
+    precision = 1.0 / problem.weight_var
+    for c in range(state.weights.size):
+        precision *= state.shrinkage[c]
+        state.weight_vars[c] = 1.0 / precision if problem.shrunk[c] else problem.weight_var
+
+
+@part
+def update_shrinkage(problem, state, rng):
+    """Draw the gamma variables of the multiplicative gamma process one after the other given the weights.
+
+    Paper: section 6, the prior it proposes for learning the rank (Bhattacharya and Dunson 2011).
+    """
+    n_components = state.weights.size
+    for c in range(n_components):
+        if problem.shrunk[c]:
+            squares = 0.0
+            n_after = 0
+            for later in range(c, n_components):
+                if problem.shrunk[later]:
+                    n_after += 1
+                    squares += state.weights[later] * state.weights[later] / state.weight_vars[later]
+            rate = 1.0 + 0.5 * squares / state.shrinkage[c]
+            state.shrinkage[c] = rng.standard_gamma(shrinkage_shape(problem, c) + 0.5 * n_after) / rate
+            spread_weight_vars(problem, state)
+
+
+@part
+def update_offset(problem, state, c, d, precisions, targets, rng):
+    """Draw the offset of one factor given how the factor varies around it; takes it off the targets."""
+    start = problem.starts[d]
+    factor, old = state.factors[c], state.offsets[c, d]
+    precision = 1.0 / problem.offset_var
+    information = problem.offset_mean / problem.offset_var
+    for j in range(targets.shape[0]):
+        precision += precisions[j, 0]
+        information += precisions[j, 0] * (targets[j, 0] - (factor[start + j, 0] - old))
+    offset = information / precision + rng.standard_normal() / math.sqrt(precision)
+    state.offsets[c, d] = offset
+    for j in range(targets.shape[0]):
+        targets[j, 0] -= offset
 
 
 @kernel
@@ -118,17 +173,31 @@ def draw_prior(problem, state, rng):
                 for j in range(m):
                     drawn[0, j, 0] = 1.0
             state.lengthscales[c, d] = lengthscale
-            store_factor(drawn[0], start, state.factors[c])
+            state.offsets[c, d] = 0.0
+            if problem.active[c, d] and problem.offset[d]:
+                state.offsets[c, d] = problem.offset_mean + math.sqrt(problem.offset_var) * rng.standard_normal()
+            store_factor(drawn[0], state.offsets[c, d], start, state.factors[c])
     for c in range(n_components):
-        state.weights[c] = math.sqrt(problem.weight_var) * rng.standard_normal()
+        state.shrinkage[c] = 1.0
+        if problem.shrunk[c]:
+            state.shrinkage[c] = rng.standard_gamma(shrinkage_shape(problem, c))
+    spread_weight_vars(problem, state)
+    for c in range(n_components):
+        state.weights[c] = math.sqrt(state.weight_vars[c]) * rng.standard_normal()
     if not problem.noise_known:
         state.noise_precision[0] = rng.standard_gamma(problem.noise_shape) / problem.noise_rate
+    if problem.local.present:
+        problem.operations.local_prior(
+            problem.local.separations, problem.local.on_levels, problem.local.log_means, problem.local.log_vars, state.local_logs,
+            state.local, rng,
+        )  # fmt: skip
 
 
 @kernel
 def refresh(problem, state):
-    """Recompute state.products and state.residual from factors and weights."""
+    """Recompute state.products and state.residual from factors, weights and the local component."""
     copy_into(problem.values, state.residual)
+    add_multiple(state.residual, -1.0, state.local)
     for c in range(problem.active.shape[0]):
         product = state.products[c]
         fill(1.0, product)
@@ -215,6 +284,8 @@ def update_axis(problem, state, work, first, last, d, rng):
     else:
         gather_block(problem, state, work, members, first, last, d, directions, precisions, targets)
 
+    if problem.offset[d]:
+        update_offset(problem, state, first, d, precisions, targets, rng)
     drawn = np.zeros((q, m, state.factors.shape[2]))
     log_var = problem.log_vars[d] if problem.learned[d] else 0.0
     lengthscale = state.lengthscales[members[0], d]
@@ -222,8 +293,8 @@ def update_axis(problem, state, work, first, last, d, rng):
     for k in range(q):
         c = members[k]
         state.lengthscales[c, d] = lengthscale
-        store_factor(drawn[k], start, state.factors[c])
-        multiply(work.prefixes[c - first], drawn[k], 0, cells, work.prefixes[c - first])
+        store_factor(drawn[k], state.offsets[c, d], start, state.factors[c])
+        multiply(work.prefixes[c - first], state.factors[c], start, cells, work.prefixes[c - first])
 
 
 @part
@@ -246,7 +317,7 @@ def update_weights(problem, state, rng):
     for c in range(n_components):
         for h in range(c + 1):
             precision[c, h] = noise_precision * inner(state.products[c], state.products[h])
-        precision[c, c] += 1.0 / problem.weight_var
+        precision[c, c] += 1.0 / state.weight_vars[c]
         mean[c] = noise_precision * inner(state.products[c], problem.values)
     factor_cholesky(precision, n_components)
     solve_lower(precision, n_components, mean)
@@ -259,6 +330,16 @@ def update_weights(problem, state, rng):
         add_multiple(state.residual, -mean[c], state.products[c])
 
 
+@part
+def update_local(problem, state, rng):
+    """Draw weights, the local component's parameters and noise precision with its values integrated out, then its values."""
+    problem.operations.local(
+        problem.local.separations, problem.local.on_levels, problem.local.log_means, problem.local.log_vars, problem.noise_shape,
+        problem.noise_rate, 1 if problem.noise_known else 0, state.weight_vars, problem.values, state.products, state.weights,
+        state.local_logs, state.noise_precision, state.local, state.residual, rng,
+    )  # fmt: skip
+
+
 def steps_per_sweep(problem: Problem) -> int:
     """A sweep is one step for each block and axis, and one for noise, weights and covariances together."""
     n_components, n_dims = problem.active.shape
@@ -269,11 +350,15 @@ def steps_per_sweep(problem: Problem) -> int:
 def take_step(problem, state, work, position, rng):
     """Do the step at this position of a sweep; writes state and work."""
     n_components, n_dims = problem.active.shape
-    size = n_components if problem.shared else 1
+    size = max(n_components, 1) if problem.shared else 1
     first = size * (position // n_dims)
     if first >= n_components:
-        update_noise(problem, state, rng)
-        update_weights(problem, state, rng)
+        if problem.local.present:
+            update_local(problem, state, rng)
+        else:
+            update_noise(problem, state, rng)
+            update_weights(problem, state, rng)
+        update_shrinkage(problem, state, rng)
         update_covariances(problem, state, False, rng)
         return
     d = position % n_dims
@@ -303,9 +388,13 @@ def run(problem, state, work, draws, n_burn_in, per_sweep, step, n_steps, rng):
 def record(state, draws, k):
     """Write the state into place k of draws."""
     draws.noise_precision[k] = state.noise_precision[0]
+    for p in range(state.local_logs.size):
+        draws.local_logs[k, p] = state.local_logs[p]
     for c in range(state.weights.size):
         draws.weights[k, c] = state.weights[c]
+        draws.weight_vars[k, c] = state.weight_vars[c]
         for d in range(state.lengthscales.shape[1]):
+            draws.offsets[k, c, d] = state.offsets[c, d]
             draws.lengthscales[k, c, d] = state.lengthscales[c, d]
         for j in range(state.factors.shape[1]):
             for a in range(state.factors.shape[2]):

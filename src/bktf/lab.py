@@ -1,7 +1,7 @@
 """The lab loop: a space file and a table of results in, the next experiments out."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from bktf.history import History
 from bktf.lab_space import EXAMPLE, LabError, LabSpace, as_text, read_lab_space
 from bktf.lab_table import Row, Table, new_header, read_table, settable
 from bktf.posterior import Posterior
+from bktf.shapes import shown
 from bktf.space import Parameter, values_at
 from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
 from bktf.suggestion import fit_history, next_points
@@ -78,7 +79,7 @@ def _answer(space: LabSpace, table_file: Path, q: int, seed: int) -> Answer:
         return Answer(space, table, experiments, best, None)
     fit_seed = seed_for(seed, len(table.rows))
     model = fit_history(parameters, history, strategy, space.maximize, fit_seed, {})
-    plain = fit_history(parameters, history, replace(strategy, compress=False), space.maximize, fit_seed, {}).posterior
+    plain = fit_history(parameters, history, shown(strategy), space.maximize, fit_seed, {}).posterior
     chosen = next_points(model, strategy, space.maximize, fit_seed, q, restriction)
     experiments = tuple(_described(space, parameters, plain, s) for s in chosen)
     return Answer(space, table, experiments, best, plain)

@@ -31,8 +31,16 @@ class Priors:
     noise_shape, noise_rate: noise precision ~ Gamma(shape, rate); the paper gives no values, docs/paper_deviations.md
         (D4) says why 1 and 0.01
     weight_var: weights ~ N(0, weight_var)
+    shrinkage_first, shrinkage_rest: with `adapt_rank`, the prior variance of the c-th weight is weight_var / (δ_1 ⋯ δ_c) with
+        δ_1 ~ Gamma(first, 1) and the others ~ Gamma(rest, 1)
+    offset_mean, offset_var: with `offsets`, each factor varies around an offset ~ N(mean, var)
     correlation_logit_mean, correlation_logit_var: log of the odds ρ / (1 − ρ) of the correlation between two levels of a categorical axis
         ~ N(mean, var), cut to odds in [1e-3, 1e3]; with 0 and 2, ρ is spread almost evenly over (0, 1)
+    local_lengthscale_log_mean, local_lengthscale_log_var: log l / √D ~ N(mean, var) for the local component; distances in D dimensions
+        grow like √D
+    local_noise_rate: takes the place of noise_rate where there is a local component; the noise then need not stand for what a few
+        components cannot say
+    local_size_log_mean, local_size_log_var: the logarithm of the local component's variance ~ N(mean, var)
 
     Paper: section 3.1.
     """
@@ -42,8 +50,17 @@ class Priors:
     noise_shape: float = 1.0
     noise_rate: float = 0.01
     weight_var: float = 1.0
+    shrinkage_first: float = 2.1
+    shrinkage_rest: float = 3.1
+    offset_mean: float = 0.0
+    offset_var: float = 1.0
     correlation_logit_mean: float = 0.0
     correlation_logit_var: float = 2.0
+    local_lengthscale_log_mean: float = math.log(0.4)
+    local_lengthscale_log_var: float = 1.0
+    local_noise_rate: float = 1e-4
+    local_size_log_mean: float = 0.0
+    local_size_log_var: float = 1.0
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -57,6 +74,11 @@ class Priors:
             raise ValueError(
                 f"Priors.lengthscale_log_mean must lie in ({low:.2f}, {high:.2f}), the logarithms of 1e-3 and 1e3; "
                 f"got {self.lengthscale_log_mean}. It is the logarithm of a length on an axis scaled to [0, 1]"
+            )
+        if not low < self.local_lengthscale_log_mean < high / 2:  # half of the range is for √D
+            raise ValueError(
+                f"Priors.local_lengthscale_log_mean must lie in ({low:.2f}, {high / 2:.2f}); got {self.local_lengthscale_log_mean}. "
+                "It is the logarithm of a length on axes scaled to [0, 1], divided by √D"
             )
         if not low < self.correlation_logit_mean < high:
             raise ValueError(
@@ -158,10 +180,10 @@ def resolve_kernels(kernel: "Kernel | Sequence[Kernel]", sizes: Sequence[int]) -
     return tuple(resolve_kernel(kernel, d, size) for d, size in enumerate(sizes))  # type: ignore[arg-type]
 
 
-def resolve_active(rank: int, active: Sequence[Collection[int]] | None, n_dims: int) -> NDArray[np.bool_]:
+def resolve_active(rank: int, active: Sequence[Collection[int]] | None, n_dims: int, *, least: int = 1) -> NDArray[np.bool_]:
     """Which dimensions each component uses, (R, D): all of them, or what `active` lists."""
     if active is None:
-        return np.ones((whole_number("rank", rank, 1), n_dims), dtype=bool)
+        return np.ones((whole_number("rank", rank, least), n_dims), dtype=bool)
     given: object = active
     if not isinstance(given, Sequence) or not len(given):
         raise ValueError(f"active must list at least one component, as in [(0, 1), (0,)]; got {active!r}")
@@ -200,13 +222,19 @@ class Settings:
     n_burn_in: int = 200
     n_chains: int = 1
     shared_lengthscales: bool = False
+    local: bool = False
+    adapt_rank: bool = False
+    offsets: bool = False
 
     def __post_init__(self) -> None:
         whole_number("n_sweeps", self.n_sweeps, 1)
         whole_number("n_chains", self.n_chains, 1)
         whole_number("n_burn_in", self.n_burn_in, 0)
-        if not isinstance(self.shared_lengthscales, bool | np.bool_):
-            raise ValueError(f"shared_lengthscales must be True or False; got {self.shared_lengthscales!r}")
+        for name in ("shared_lengthscales", "local", "adapt_rank", "offsets"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}")
+        if self.offsets and self.shared_lengthscales:
+            raise ValueError("offsets are of one factor at a time, so shared_lengthscales must be False with them; got both")
         if self.n_burn_in >= self.n_sweeps:
             raise ValueError(f"n_burn_in must lie in [0, n_sweeps); got {self.n_burn_in} with n_sweeps={self.n_sweeps}")
 

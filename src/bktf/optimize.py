@@ -5,7 +5,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, SupportsFloat
 
@@ -20,6 +20,7 @@ from bktf.history import INTERRUPTED, read_history, read_published
 from bktf.model import whole_number
 from bktf.posterior import Posterior
 from bktf.sampler import BKTFSampler
+from bktf.shapes import shown
 from bktf.space import Parameter, can_be_modelled, parameters_of, read_space, values_at
 from bktf.strategy import Strategy, Suggestion, seed_for
 from bktf.suggestion import Model, fit_history, next_points
@@ -69,7 +70,7 @@ class Result:
 
         A category is its index (an ordered list its values); parameters with a single value have no column. Fitted when first asked for.
         """
-        return self._fit(replace(self._sampler._strategy, compress=False)).posterior
+        return self._fit(shown(self._sampler._strategy)).posterior
 
     def suggest(self, q: int = 1) -> list[dict[str, Any]]:
         """The q points to try next, together; fewer where the space has no more."""

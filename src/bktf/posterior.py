@@ -4,6 +4,7 @@ import math
 import os
 import threading
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from bktf.alignment import Aligned, align
 from bktf.axes import Axis, check_points
 from bktf.chains import moments_between, states_between
 from bktf.diagnostics import Diagnostics, diagnose
+from bktf.local_draws import LocalDraws, local_draws
 from bktf.model import AxisKernel, Priors, Settings
 from bktf.observations import Standardisation
 from bktf.storage import read_npz, write_npz
@@ -22,9 +24,12 @@ from bktf.storage import read_npz, write_npz
 Floats = NDArray[np.float64]
 
 MAX_GRID = 20_000_000  # cells that grid_moments is willing to hold, 160 MB per array
-FILE_FORMAT = 1
-ARRAYS = ("X", "y", "active", "lengthscales", "weights", "noise_precision")
-OFF_GRID_STREAM = 1  # spawn keys of the fit's seed: chains take (0, ·), draws between axis points take (1,)
+MAX_LOCAL_GRID = 200_000  # where each cell has to be asked of every draw's local component
+FILE_FORMAT = 2  # 1 has no offsets, prior variances of weights or local component, and is read
+ARRAYS = ("X", "y", "active", "lengthscales", "weights", "noise_precision", "weight_vars", "offsets")
+OFF_GRID_STREAM, LOCAL_STREAM = 1, 2  # spawn keys of the fit's seed: chains take (0, ·), draws between axis points (1,), local ones (2,)
+SHARE = 0.01  # of the variance, that a component must have to count for the rank
+LOCAL_BLOCK = 2000  # points whose moments are found together where there is a local component
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,9 @@ class Posterior:
     states: tuple[Floats, ...]  # per axis (K, R, m_d, state size): factor and scaled derivatives
     weights: Floats  # (K, R)
     noise_precision: Floats  # (K,)
+    weight_vars: Floats  # (K, R) prior variances of the weights: all the same, unless the rank adapts
+    offsets: Floats  # (K, R, D) what factors vary around; 0 without offsets
+    local_logs: Floats | None = None  # (K, D + 1) parameters of the local component, where there is one; see `local`
 
     def __repr__(self) -> str:
         """Sizes and the noise level."""
@@ -75,6 +83,16 @@ class Posterior:
     def rank(self) -> int:
         """R, the number of components."""
         return len(self.active)
+
+    @property
+    def ranks(self) -> NDArray[np.int64]:
+        """In each draw the number of components with at least SHARE of the variance of all of them over the grid, (K,)."""
+        square = self.weights**2
+        first = np.ones_like(square)
+        for factor in self.factors:
+            square, first = square * np.mean(factor**2, axis=2), first * np.mean(factor, axis=2)
+        sizes = np.maximum(square - (self.weights * first) ** 2, 0.0)
+        return np.asarray((sizes >= SHARE * sizes.sum(axis=1, keepdims=True)).sum(axis=1) * (sizes.sum(axis=1) > 0))
 
     @property
     def axes(self) -> tuple[Floats, ...]:
@@ -103,6 +121,16 @@ class Posterior:
         total = np.einsum("krm,krl->ml", factors, factors) / self.n_draws + (levels.EXTRA - 1.0) * np.eye(factors.shape[2])
         return np.asarray(total / (levels.EXTRA - 1.0 + factors.shape[1]))
 
+    @cached_property
+    def local(self) -> LocalDraws | None:
+        """The local component of every draw, where there is one."""
+        if self.local_logs is None:
+            return None
+        z = self.standardisation.to_model(self.y)
+        residuals = z - np.einsum("kr,krn->kn", self.weights, self.component_products(self.X))
+        on_levels = np.array([axis.kernel.on_levels for axis in self.grid])
+        return local_draws(self._scaled(self.X), on_levels, self.local_logs, self.noise_precision, residuals)
+
     @property
     def noise_std(self) -> Floats:
         """Standard deviation of the observation noise in the units of y, (K,)."""
@@ -118,7 +146,11 @@ class Posterior:
         """
         points = check_points(X, self.grid)
         tables, index = self._drawn_tables(points)
-        return self.standardisation.to_user(cp.values(tables, self.weights, index))
+        values = cp.values(tables, self.weights, index)
+        if self.local is not None:
+            rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(LOCAL_STREAM,)))
+            values += self.local.draw_at(self._scaled(points), rng)
+        return self.standardisation.to_user(values)
 
     def mean(self, X: ArrayLike) -> Floats:
         """Posterior mean of f at points anywhere inside the box, (n,)."""
@@ -136,7 +168,9 @@ class Posterior:
         return np.asarray(np.quantile(self.draws_at(X), levels, axis=0))
 
     def kernel(self, X: ArrayLike, X2: ArrayLike | None = None) -> Floats:
-        """The covariance that each draw's factors and weights induce between points, (K, n, n2), in squared units of y.
+        """The covariance that each draw's factors and weights, and its local component, induce between points, (K, n, n2).
+
+        In squared units of y.
 
         Paper: eq. (10), the second layer of the deep-GP view.
         """
@@ -145,16 +179,25 @@ class Posterior:
         tables, index = self._drawn_tables(np.concatenate((first, second)))
         features = self.standardisation.scale * self.weights[:, :, None] * cp.products(tables, index)
         left, right = features[:, :, : len(first)], features[:, :, len(first) :]
-        return np.asarray(left.transpose(0, 2, 1) @ right)
+        induced = left.transpose(0, 2, 1) @ right
+        if self.local is not None:
+            induced += self.standardisation.scale**2 * self.local.covariances(self._scaled(first), self._scaled(second))
+        return np.asarray(induced)
 
     def grid_moments(self) -> GridMoments:
-        """Mean and standard deviation of f over the whole grid at once, by matrix products."""
-        cells = math.prod(axis.size for axis in self.grid)
-        if cells > MAX_GRID:
+        """Mean and standard deviation of f over the whole grid at once, by matrix products; cell by cell with a local component."""
+        sizes = [axis.size for axis in self.grid]
+        cells, most = math.prod(sizes), MAX_GRID if self.local is None else MAX_LOCAL_GRID
+        if cells > most:
             raise ValueError(
-                f"grid_moments holds every cell, so the grid may have at most {MAX_GRID:,} cells; it has {cells:.3g}. "
+                f"grid_moments holds every cell, so the grid may have at most {most:,} cells; it has {cells:.3g}. "
                 "Ask mean(X) and std(X) at the points you need"
             )
+        if self.local is not None:
+            points = np.stack([axis.ravel() for axis in np.meshgrid(*self.axes, indexing="ij")], axis=1)
+            each = self._moments(points)
+            std = self.standardisation.scale * np.sqrt(each.variance)
+            return GridMoments(self.standardisation.to_user(each.mean).reshape(sizes), std.reshape(sizes))
         moments = cp.grid_moments(self.factors, self.weights)
         return GridMoments(self.standardisation.to_user(moments.mean), np.asarray(self.standardisation.scale * np.sqrt(moments.variance)))
 
@@ -194,7 +237,10 @@ class Posterior:
     def negated(self) -> "Posterior":
         """The posterior of −f given −y."""
         standardisation = Standardisation(-self.standardisation.mean, self.standardisation.scale)
-        return replace(self, y=-self.y, weights=-self.weights, standardisation=standardisation)
+        mirrored = replace(self, y=-self.y, weights=-self.weights, standardisation=standardisation)
+        if self.local is not None:  # what is known need not be factored again
+            mirrored.__dict__["local"] = self.local.negated()
+        return mirrored
 
     # --- the draws themselves ------------------------------------------------------------------------------------
 
@@ -222,6 +268,10 @@ class Posterior:
                 for c, column in enumerate(columns[:1] if self.settings.shared_lengthscales else columns):
                     name = "correlation_odds" if axis.kernel.on_levels else "lengthscale"
                     quantities[f"{name}[{d}, {c}]"] = column
+        if self.local_logs is not None:
+            for d, axis in enumerate(self.grid):
+                quantities[f"local_{'correlation_odds' if axis.kernel.on_levels else 'lengthscale'}[{d}]"] = np.exp(self.local_logs[:, d])
+            quantities["local_size"] = np.exp(0.5 * self.local_logs[:, -1])
         return quantities
 
     def diagnostics(self) -> Diagnostics:
@@ -247,6 +297,8 @@ class Posterior:
             "seed": str(self.seed),  # may exceed what JSON readers take as a number
         }
         arrays = {name: getattr(self, name) for name in ARRAYS}
+        if self.local_logs is not None:
+            arrays["local_logs"] = self.local_logs
         for d, axis in enumerate(self.grid):
             arrays[f"axis_{d}"], arrays[f"states_{d}"] = axis.points, self.states[d]
             if axis.kernel.covariance is not None:
@@ -257,14 +309,17 @@ class Posterior:
     def load(cls, path: str | os.PathLike[str]) -> "Posterior":
         """Read a posterior that `save` wrote."""
         settings, arrays = read_npz(path)
-        if settings.get("format") != FILE_FORMAT:
-            raise ValueError(f"{os.fspath(path)!r} has file format {settings.get('format')!r}; this version reads {FILE_FORMAT}")
+        if settings.get("format") not in (1, FILE_FORMAT):
+            raise ValueError(f"{os.fspath(path)!r} has file format {settings.get('format')!r}; this version reads 1 and {FILE_FORMAT}")
         try:
             log = settings.get("log", [False] * len(settings["kernels"]))
             grid = tuple(
                 Axis(arrays[f"axis_{d}"], AxisKernel(kind, period, arrays.get(f"covariance_{d}")), log[d])
                 for d, (kind, period) in enumerate(settings["kernels"])
             )
+            n_draws, n_components = arrays["weights"].shape  # earlier versions knew no other prior of weights, and no offsets
+            arrays.setdefault("weight_vars", np.full((n_draws, n_components), settings["priors"]["weight_var"]))
+            arrays.setdefault("offsets", np.zeros((n_draws, n_components, len(grid))))
             return cls(
                 grid=grid,
                 states=tuple(arrays[f"states_{d}"] for d in range(len(grid))),
@@ -273,15 +328,32 @@ class Posterior:
                 standardisation=Standardisation(**settings["standardisation"]),
                 known_noise_std=settings["known_noise_std"],
                 seed=int(settings["seed"]),
+                local_logs=arrays.get("local_logs"),
                 **{name: arrays[name] for name in ARRAYS},
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{os.fspath(path)!r} is damaged: {error!r}") from None
 
     def moments_by_draw(self, X: ArrayLike) -> tuple[Floats, Floats]:
-        """Mean and variance of f at points within each draw, (K, n) each, in the units of y; the variance is 0 on axis points."""
-        each = cp.moments_by_draw(*self._moment_tables(X))
-        return self.standardisation.to_user(each.mean), np.asarray(self.standardisation.scale**2 * each.variance)
+        """Mean and variance of f at points within each draw, (K, n) each, in the units of y.
+
+        Without a local component the variance is 0 on axis points.
+        """
+        return self.mean_by_draw(X), self.std_by_draw(X) ** 2
+
+    def mean_by_draw(self, X: ArrayLike) -> Floats:
+        """Mean of f at points within each draw, (K, n), in the units of y."""
+        return self.standardisation.to_user(self._moments_by_draw(check_points(X, self.grid)).mean)
+
+    def std_by_draw(self, X: ArrayLike) -> Floats:
+        """Standard deviation of f at points within each draw, (K, n), in the units of y."""
+        return np.asarray(self.standardisation.scale * np.sqrt(self._moments_by_draw(check_points(X, self.grid)).variance))
+
+    def local_covariances(self, X: ArrayLike) -> Floats:
+        """Covariances of the local component between points given the observations, within each draw, (K, n, n), in squared units of y."""
+        if self.local is None:
+            raise ValueError("this fit has no local component; fit with local=True")
+        return np.asarray(self.standardisation.scale**2 * self.local.covariances_at(self._scaled(check_points(X, self.grid))))
 
     def component_products(self, X: ArrayLike) -> Floats:
         """Products of the factors of each component at points, (K, R, n), without weights, in the model's units."""
@@ -319,14 +391,33 @@ class Posterior:
             table = self.states[d][:, :, on, 0]
             if off.size:
                 scaled = axis.scale(axis.points)
-                drawn = states_between(axis, self.axis_lengthscales(d), scaled, self.states[d], off, threading.Event(), rng)
+                drawn = states_between(
+                    axis, self.axis_lengthscales(d), self.offsets[:, :, d], scaled, self.states[d], off, threading.Event(), rng
+                )
                 table = np.concatenate((table, drawn[..., 0]), axis=2)
             tables.append(table)
         return tables, index
 
     def _moments(self, X: ArrayLike) -> cp.Moments:
         """Mean and variance of f at points, in the model's units, with conditional moments between axis points."""
-        return cp.moments(*self._moment_tables(X))
+        if self.local is None:
+            return cp.moments(*self._moment_tables(X))
+        points = check_points(X, self.grid)
+        each = [self._moments_by_draw(points[i : i + LOCAL_BLOCK]) for i in range(0, max(len(points), 1), LOCAL_BLOCK)]
+        mean = np.concatenate([e.mean.mean(axis=0) for e in each])
+        return cp.Moments(mean, np.concatenate([e.mean.var(axis=0) + e.variance.mean(axis=0) for e in each]))
+
+    def _moments_by_draw(self, points: Floats) -> cp.Moments:
+        """Mean and variance of f at points within each draw, (K, n) each, in the model's units."""
+        each = cp.moments_by_draw(*self._moment_tables(points))
+        if self.local is None:
+            return each
+        own = self.local.moments_at(self._scaled(points))
+        return cp.Moments(each.mean + own.mean, each.variance + own.variance)
+
+    def _scaled(self, points: Floats) -> Floats:
+        """Points as the model sees them."""
+        return np.stack([axis.scale(points[:, d]) for d, axis in enumerate(self.grid)], axis=1)
 
     def _moment_tables(self, X: ArrayLike) -> tuple[list[Floats], list[Floats], Floats, NDArray[np.int64]]:
         """Means and variances of the factors at the coordinates that occur, the weights, and the points as indices into them."""
@@ -337,7 +428,9 @@ class Posterior:
             mean = self.states[d][:, :, on, 0]
             variance = np.zeros_like(mean)
             if off.size:
-                between = moments_between(axis, self.axis_lengthscales(d), axis.scale(axis.points), self.states[d], off)
+                between = moments_between(
+                    axis, self.axis_lengthscales(d), self.offsets[:, :, d], axis.scale(axis.points), self.states[d], off
+                )
                 mean = np.concatenate((mean, between[0]), axis=2)
                 variance = np.concatenate((variance, between[1]), axis=2)
             means.append(mean)

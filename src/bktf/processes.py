@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf import dense, levels, matern32, statespace
+from bktf import dense, levels, local, matern32, statespace
 from bktf._jit import CUBE, FLOAT, GRID, INT, INTS, MATRIX, RNG, VECTOR, VOID, kernel, operation, part
 
 Floats = NDArray[np.float64]
@@ -100,6 +100,38 @@ def _draw_no_covariance(factors, heard, start, out, rng):
     pass
 
 
+_LOCAL = (MATRIX, INTS, VECTOR, VECTOR)  # separations, on_levels, log_means, log_vars of `records.LocalModel`
+
+
+@operation(VOID, *_LOCAL, FLOAT, FLOAT, INT, VECTOR, VECTOR, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, RNG)
+def _update_local(
+    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights, logs,
+    noise_precision, local_values, residual, rng,
+):  # fmt: skip
+    local.update(
+        separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights, logs,
+        noise_precision, local_values, residual, rng,
+    )  # fmt: skip
+
+
+@operation(VOID, *_LOCAL, FLOAT, FLOAT, INT, VECTOR, VECTOR, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, RNG)
+def _update_no_local(
+    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights, logs,
+    noise_precision, local_values, residual, rng,
+):  # fmt: skip
+    pass
+
+
+@operation(VOID, *_LOCAL, VECTOR, VECTOR, RNG)
+def _draw_local_prior(separations, on_levels, log_means, log_vars, logs, local_values, rng):
+    local.draw_prior(separations, on_levels, log_means, log_vars, logs, local_values, rng)
+
+
+@operation(VOID, *_LOCAL, VECTOR, VECTOR, RNG)
+def _draw_no_local_prior(separations, on_levels, log_means, log_vars, logs, local_values, rng):
+    pass
+
+
 class Operations(NamedTuple):
     """What the Gibbs sampler calls without knowing the kernel: draw the length-scale, then the factors of one axis.
 
@@ -112,10 +144,12 @@ class Operations(NamedTuple):
     dense: Any  # any covariance, any number of factors
     levels: Any  # equal correlation, one factor at a time
     covariance: Any  # the covariance of an axis given its factors: the arguments of _COVARIANCE, writing into out
+    local: Any  # weights, noise and the local component, where there is one: see `local.update`
+    local_prior: Any  # see `local.draw_prior`
 
 
-def operations(kinds: NDArray[np.int64], shared: bool) -> Operations:
-    """The operations for axes of these kinds, with length-scales of their own or shared."""
+def operations(kinds: NDArray[np.int64], shared: bool, has_local: bool) -> Operations:
+    """The operations for axes of these kinds, with length-scales of their own or shared, with or without a local component."""
     matern = kinds <= MATERN52
     default = kinds == MATERN32
     equal = kinds == dense.EQUAL_CORRELATION
@@ -125,6 +159,8 @@ def operations(kinds: NDArray[np.int64], shared: bool) -> Operations:
         _update_dense() if np.any(~matern & ~equal) or (shared and np.any(equal)) else _update_nothing(),
         _update_levels() if np.any(equal) else _update_nothing(),
         _draw_covariance() if np.any(kinds == dense.FULL_COVARIANCE) else _draw_no_covariance(),
+        _update_local() if has_local else _update_no_local(),
+        _draw_local_prior() if has_local else _draw_no_local_prior(),
     )
 
 

@@ -17,6 +17,17 @@ Floats = NDArray[np.float64]
 
 
 @record
+class LocalModel(NamedTuple):
+    """The local component, where a problem has one; see `local`. P pairs of observations i ≤ j, row by row."""
+
+    present: bool
+    separations: Floats  # (D, P)
+    on_levels: NDArray[np.int64]  # (D,)
+    log_means: Floats  # (D + 1,) of the priors of its parameters
+    log_vars: Floats  # (D + 1,)
+
+
+@record
 class Problem(NamedTuple):
     """Everything that stays the same during a run."""
 
@@ -42,6 +53,13 @@ class Problem(NamedTuple):
     noise_rate: float
     noise_known: bool
     weight_var: float
+    shrunk: NDArray[np.bool_]  # (R,) components whose weights a multiplicative gamma process shrinks, more from one to the next
+    shrinkage_first: float  # shapes of its gamma variables
+    shrinkage_rest: float
+    offset: NDArray[np.bool_]  # (D,) axes whose factors vary around an offset instead of around 0
+    offset_mean: float
+    offset_var: float
+    local: LocalModel
 
 
 @record
@@ -50,11 +68,16 @@ class State(NamedTuple):
 
     lengthscales: Floats  # (R, D)
     covariances: Floats  # as in the problem, with those that are learned
-    factors: Floats  # (R, M, S) factor and scaled derivatives; 1 where the component is not active
+    factors: Floats  # (R, M, S) factor, offset included, and scaled derivatives; 1 where the component is not active
     weights: Floats  # (R,)
+    weight_vars: Floats  # (R,) of their priors
+    shrinkage: Floats  # (R,) the gamma variables, 1 for a component that is not shrunk
+    offsets: Floats  # (R, D) 0 where there is none
     noise_precision: Floats  # (1,)
     products: Floats  # (R, n) product of the factors at each observation
-    residual: Floats  # (n,) values − Σ weight·product
+    residual: Floats  # (n,) values − Σ weight·product − local
+    local: Floats  # (n,) the local component at the observations
+    local_logs: Floats  # (D + 1,) its parameters
 
 
 @record
@@ -74,4 +97,7 @@ class Draws(NamedTuple):
     lengthscales: Floats  # (K, R, D)
     factors: Floats  # (K, R, M, S)
     weights: Floats  # (K, R)
+    weight_vars: Floats  # (K, R)
+    offsets: Floats  # (K, R, D)
     noise_precision: Floats  # (K,)
+    local_logs: Floats  # (K, D + 1)

@@ -57,22 +57,29 @@ class BKTFSampler(BaseSampler):
             counts the parameters that are chosen together. Start points are those of a scrambled Sobol sequence.
         acquisition: "ei" (expected improvement), "ucb", "max" (over draws, what the paper's experiments use) or "thompson".
         beta: weight of the standard deviation in "ucb".
+        model: the shape of the surrogate. "process": a fully Bayesian Gaussian process. "components": products of factors, the paper's
+            model. "both": the two in one sampler. "auto", the default: a process where a parameter is continuous; on a finite space
+            components choose twice and then a process once. With "max" and "thompson", and with more than 300 trials, it is components.
         rank: components of the surrogate; by default 3.
-        n_sweeps: sweeps of each chain; by default 150.
-        n_burn_in: how many of them to drop; by default 100.
-        n_chains: chains; by default 4.
+        n_sweeps: sweeps of each chain of components; by default 400.
+        n_burn_in: how many of them to drop; by default 85 %.
+        n_chains: chains of components; by default 4.
+        adapt_rank: shrink the weights of components, more from one to the next, so that `rank` is only the most there can be.
+        offsets: factors of components vary around offsets that are learned instead of around 0.
+        main_effects: one more component for each parameter alone.
         priors: a `bktf.Priors`.
         noise_std: standard deviation of the objective's noise, where it is known.
         categorical: how unordered choices are modelled: "equal", any two levels have the same correlation, which is learned; or "wishart",
-            a full covariance (for up to 20 levels; parameters with more keep "equal").
+            a full covariance (for up to 20 levels; parameters with more keep "equal"). A process always has "equal".
         ordinal: names of categorical parameters whose choices are ordered.
         preset: "default", or "paper": the settings of the paper (rank 2, one chain of 400 sweeps with 200 dropped, max over draws, D random
             start points, warm start, continuous parameters on an even grid). Any setting given beside it wins.
         feasible: a function of the parameters that says whether they may be tried; suggestions respect it. It sees the parameters that are
             chosen together and constants. The very first trial of a define-by-run study is drawn before the space is known and cannot
             respect it, unless `search_space` is given.
-        compress: choose on values whose distance to the best is compressed, linear near the best and logarithmic far from it, so that a few
-            terrible values do not drown the rest; by default True, with the preset "paper" False.
+        compress: let a process choose on values whose distance to the best is compressed, linear near the best and logarithmic far from it,
+            where that predicts better, so that a few terrible values do not drown the rest; by default True. What is shown is never
+            compressed.
         allow_repeats: for noisy objectives: points may be suggested again, and improvement is measured from the best posterior mean.
         search_space: the distributions by name, where they are known ahead; then the first trial belongs to the start design too.
         independent_sampler: for conditional parameters; by default uniform draws.
@@ -86,10 +93,14 @@ class BKTFSampler(BaseSampler):
         n_startup_trials: int | None = None,
         acquisition: str | None = None,
         beta: float | None = None,
+        model: str | None = None,
         rank: int | None = None,
         n_sweeps: int | None = None,
         n_burn_in: int | None = None,
         n_chains: int | None = None,
+        adapt_rank: bool | None = None,
+        offsets: bool | None = None,
+        main_effects: bool | None = None,
         priors: Priors | None = None,
         noise_std: float | None = None,
         categorical: str | None = None,
@@ -103,9 +114,10 @@ class BKTFSampler(BaseSampler):
         warn_independent_sampling: bool = True,
     ) -> None:
         settings = {
-            "n_startup_trials": n_startup_trials, "acquisition": acquisition, "beta": beta, "rank": rank, "n_sweeps": n_sweeps,
-            "n_burn_in": n_burn_in, "n_chains": n_chains, "priors": priors, "noise_std": noise_std, "categorical": categorical,
-            "compress": compress, "allow_repeats": allow_repeats,
+            "n_startup_trials": n_startup_trials, "acquisition": acquisition, "beta": beta, "model": model, "rank": rank,
+            "n_sweeps": n_sweeps, "n_burn_in": n_burn_in, "n_chains": n_chains, "adapt_rank": adapt_rank, "offsets": offsets,
+            "main_effects": main_effects, "priors": priors, "noise_std": noise_std, "categorical": categorical, "compress": compress,
+            "allow_repeats": allow_repeats,
         }  # fmt: skip
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
             raise ValueError(f"seed must be a whole number of at least 0, or None; got {seed!r}")

@@ -5,7 +5,8 @@ A suggestion is a function of the search space, the history, the settings and a 
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from bktf.acquisition import Choice, choose
 from bktf.fitting import fit
 from bktf.history import History
 from bktf.posterior import Posterior
+from bktf.shapes import fit_shape, shape_of
 from bktf.space import Parameter
 from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
 
@@ -23,7 +25,7 @@ Floats = NDArray[np.float64]
 
 N_INCUMBENTS = 4  # best points around which axes are refined
 SHARPNESS = 12.0  # of the step from failure (0) to success (1): the chance at 0 is 0.25 %
-LEAST_CAUTION, MOST_CAUTION = 1.0, 64.0  # powers of the chance of success
+LEAST_CAUTION, MOST_CAUTION = 1.0, 400.0  # powers of the chance of success
 CAUTION_WINDOW = 30  # latest trials whose share of failures sets the caution
 
 
@@ -50,31 +52,31 @@ class Chance:
         return np.asarray((1.0 / (1.0 + np.exp(away))).mean(axis=0) ** self.power)
 
 
+@dataclass(frozen=True, eq=False)
+class Turns:
+    """The surrogate when so many more points are under way: on finite spaces its shapes take turns. Each is fitted when first asked for."""
+
+    fit_as: Callable[[str], Posterior]
+    shape_at: Callable[[int], str]  # of a turn
+    now: int
+    fitted: dict[str, Posterior] = field(default_factory=dict)
+
+    def __call__(self, n_more: int) -> Posterior:
+        """The surrogate so many turns from now."""
+        shape = self.shape_at(self.now + n_more)
+        if shape not in self.fitted:
+            self.fitted[shape] = self.fit_as(shape)
+        return self.fitted[shape]
+
+
 class Model(NamedTuple):
     """What the history teaches, before the last look at what is under way."""
 
-    posterior: Posterior  # in the user's direction, of compressed values where the strategy says so
+    posterior: Posterior  # in the user's direction, perhaps of warped values
     chance: Chance | None  # None where nothing failed
     history: History
-
-
-def compress(y: Floats, maximize: bool) -> Floats:
-    """Values on a scale that is linear near the best and logarithmic far from it.
-
-    The distance to the best becomes s·log(1 + distance / s), where s is that of the upper quartile. What matters is how good points differ;
-    untreated, one terrible value takes up the whole scale of the z-scores. The slope at the best is 1, so an expected improvement keeps
-    its units.
-    """
-    best = y.max() if maximize else y.min()
-    distance = np.abs(y / 2 - best / 2)  # halves throughout, so that values at both ends of double precision have a distance
-    positive = distance[distance > 0]
-    if positive.size == 0:
-        return y
-    scale = max(float(np.quantile(distance, 0.25)), float(positive.min()))
-    with np.errstate(divide="ignore"):
-        shrunk = scale * (np.logaddexp(np.log(scale), np.log(distance)) - np.log(scale))
-    largest = np.finfo(float).max / 2
-    return np.asarray(2.0 * np.clip(best / 2 - shrunk if maximize else best / 2 + shrunk, -largest, largest))
+    free: frozenset[int]  # axes of continuous parameters
+    in_turn: Turns
 
 
 def fit_history(
@@ -103,28 +105,31 @@ def fit_history(
     )
     kernels = [p.kernel(strategy.categorical) for p in parameters]
     log = [p.log for p in parameters]
-    values = compress(history.y, maximize) if strategy.compress else history.y
+    is_finite = all(p.n_values < math.inf for p in parameters)
+    free = frozenset(d for d, p in enumerate(parameters) if strategy.refine and p.n_values == math.inf)
+    fit_as = partial(
+        fit_shape, strategy=strategy, axes=axes, X=on_axes.X, y=history.y, maximize=maximize, seed=seed, kernel=kernels, log=log,
+        warm_start=warm_start,
+    )  # fmt: skip
+    in_turn = Turns(fit_as, partial(shape_of, strategy, n, is_finite=is_finite), n_tried + n_pending)
     try:
-        posterior = fit(
-            axes, on_axes.X, values, seed=seed, kernel=kernels, log=log, priors=strategy.priors, noise_std=strategy.noise_std,
-            rank=strategy.rank, n_sweeps=strategy.n_sweeps, n_burn_in=strategy.n_burn_in, n_chains=strategy.n_chains, warm_start=warm_start,
-        )  # fmt: skip
+        posterior = in_turn(0)
     except ValueError:
         if warm_start is None:
             raise
         return fit_history(parameters, history, strategy, maximize, seed, fixed)  # the space has changed: begin anew
     if not len(history.failed):
-        return Model(posterior, None, on_axes)
+        return Model(posterior, None, on_axes, free, in_turn)
     X = np.concatenate((on_axes.X, history.failed))
     label = np.concatenate((np.ones(n), np.zeros(len(history.failed))))
     success = fit(
         axes, X, label, seed=seed_for(seed, 1), kernel=kernels, log=log, priors=strategy.priors, n_sweeps=150, n_burn_in=100, n_chains=2
     )
-    return Model(posterior, Chance(success, caution(history)), on_axes)
+    return Model(posterior, Chance(success, caution(history)), on_axes, free, in_turn)
 
 
 def caution(history: History) -> float:
-    """The power to which the chance of success is raised: 6 where a tenth of the latest trials failed, doubling with every 3 % more.
+    """The power to which the chance of success is raised: 12 where a tenth of the latest trials failed, doubling with every 3 % more.
 
     The model of success is rough and improvement looks largest where nothing has a value, so plain EI × chance spends up to two fifths of
     its trials in a failing quarter; docs/sampler.md has the figures.
@@ -132,7 +137,7 @@ def caution(history: History) -> float:
     latest = history.tried[-CAUTION_WINDOW:].tolist()
     failed = {tuple(row) for row in history.failed.tolist()}
     share = sum(tuple(row) in failed for row in latest) / max(len(latest), 10)
-    return float(np.clip(6.0 * 2.0 ** ((share - 0.1) / 0.03), LEAST_CAUTION, MOST_CAUTION))
+    return float(np.clip(12.0 * 2.0 ** ((share - 0.1) / 0.03), LEAST_CAUTION, MOST_CAUTION))
 
 
 def next_point(
@@ -154,7 +159,7 @@ def next_point(
     def ask(exclude: Floats | None, waiting: Floats) -> Choice:
         return choose(
             signed, strategy.acquisition, beta=strategy.beta, exclude=exclude, pending=waiting, feasible=feasible, chance=model.chance,
-            fixed=fixed, best=best, seed=seed,
+            fixed=fixed, best=best, free=model.free, seed=seed,
         )  # fmt: skip
 
     choice = ask(None if strategy.allow_repeats else avoid, inside)
@@ -174,7 +179,8 @@ def next_points(
     nothing = np.empty((0, len(model.posterior.grid)))
     for i in range(q):
         waiting = np.concatenate((model.history.pending, *[s.point[None] for s in chosen]))
-        suggestion = next_point(model, strategy, maximize, seed_for(seed, i), waiting, nothing, feasible, {})
+        now = model._replace(posterior=model.in_turn(i))
+        suggestion = next_point(now, strategy, maximize, seed_for(seed, i), waiting, nothing, feasible, {})
         if suggestion.is_repeat and not strategy.allow_repeats:
             break
         chosen.append(suggestion)

@@ -85,15 +85,20 @@ def _predict_left_out(posterior: Posterior, i: int) -> tuple[float, float, float
         n_burn_in=settings.n_burn_in,
         n_chains=settings.n_chains,
         kernel=[axis.kernel for axis in posterior.grid],
+        log=[axis.log for axis in posterior.grid],
         priors=posterior.priors,
         shared_lengthscales=settings.shared_lengthscales,
-        active=[np.flatnonzero(row).tolist() for row in posterior.active],
+        local=settings.local,
+        adapt_rank=settings.adapt_rank,
+        offsets=settings.offsets,
+        rank=posterior.rank,
+        active=[np.flatnonzero(row).tolist() for row in posterior.active] or None,
         noise_std=posterior.known_noise_std,
     )
-    f = refit.draws_at(posterior.X[i : i + 1])[:, 0]
-    noise = refit.noise_std
-    z = (posterior.y[i] - f) / noise
-    unit = refit.standardisation.scale
-    log_density = logsumexp(-0.5 * z**2 - np.log(noise) - 0.5 * math.log(2 * math.pi)) - math.log(len(f))
-    deviation = unit * math.sqrt(float((f / unit).var() + np.mean((noise / unit) ** 2)))
-    return float(f.mean()), deviation, float(log_density), float(np.mean(ndtr(z)))
+    here, unit = posterior.X[i : i + 1], refit.standardisation.scale  # squares in units of it: those of y may not have one
+    f = refit.mean_by_draw(here)[:, 0]
+    deviation = unit * np.hypot(refit.std_by_draw(here)[:, 0] / unit, refit.noise_std / unit)  # of y_i within each draw
+    z = (posterior.y[i] - f) / deviation
+    log_density = logsumexp(-0.5 * z**2 - np.log(deviation) - 0.5 * math.log(2 * math.pi)) - math.log(len(f))
+    total = unit * math.sqrt(float((f / unit).var() + np.mean((deviation / unit) ** 2)))
+    return float(f.mean()), total, float(log_density), float(np.mean(ndtr(z)))

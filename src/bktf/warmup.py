@@ -5,13 +5,13 @@ import time
 
 import numpy as np
 
-from bktf.acquisition import ACQUISITIONS
+from bktf.acquisition import ACQUISITIONS, choose
 from bktf.fitting import fit
 from bktf.model import KINDS
 
 
 def warm_up(kernels: list[str]) -> None:
-    """Compile everything that fits and their questions need, for these kernels, alone and with shared length-scales."""
+    """Compile everything that fits and their questions need, for these kernels, alone and with shared length-scales, and for a process."""
     axes = [np.linspace(0.0, 1.0, 4)] * 2
     X, y = [[0.0, 0.0], [1.0, 1.0]], [0.0, 1.0]
     for kernel in kernels:
@@ -22,6 +22,10 @@ def warm_up(kernels: list[str]) -> None:
             posterior.draws_at(where)
             for acquisition in ACQUISITIONS:
                 posterior.argmax(acquisition)
+    process = fit(axes, X, y, seed=0, n_sweeps=2, n_burn_in=1, rank=0, local=True)
+    choose(process, "ei")
+    choose(process, "ei", free=(0, 1))
+    process.draws_at([[0.1, 0.2]])
 
 
 def main() -> None:

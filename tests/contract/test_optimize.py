@@ -153,7 +153,8 @@ def test_the_progress_bar_shows_the_best_value_and_the_expected_gain(monkeypatch
 
 
 INTERRUPTED = """
-import time, bktf
+import signal, time, bktf
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts the tests in the background has them ignore it
 def fn(p):
     print("evaluated", flush=True)
     time.sleep(0.2)

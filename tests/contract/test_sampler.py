@@ -374,7 +374,7 @@ def test_the_preset_of_the_paper_sets_what_the_paper_says_and_can_be_overridden(
         ({"categorical": "hamming"}, "categorical must be one of 'equal', 'wishart'; got 'hamming'"),
         ({"rank": 0}, "rank must be a whole number of at least 1"),
         ({"n_startup_trials": -2}, "n_startup_trials must be a whole number of at least 0"),
-        ({"n_burn_in": 500}, r"n_burn_in must lie in \[0, n_sweeps\); got 500 with n_sweeps=150"),
+        ({"n_burn_in": 500}, r"n_burn_in must lie in \[0, n_sweeps\); got 500 with n_sweeps=400"),
         ({"n_chains": 0}, "n_chains must be a whole number of at least 1"),
         ({"beta": -1.0}, "beta must be a number of at least 0"),
         ({"noise_std": -1.0}, "noise_std must be a number of at least 0"),

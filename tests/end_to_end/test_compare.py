@@ -56,6 +56,18 @@ def test_a_second_time_nothing_is_run_and_a_part_does_not_replace_the_whole(quic
     assert (quick / "partial" / "tables" / "standings_test.md").exists()
 
 
+def test_goals_and_variants_in_small(quick: Path) -> None:
+    assert cli.main(["compare", "--quick", "--goals", "--jobs", "1", "--results", str(quick.parent)]) == 0
+    goals = read_lines(quick / "goals.jsonl")
+    assert {(line["problem"], line["method"]) for line in goals} >= {("griewank4-shifted", "grid"), ("hartmann6", "box")}
+    assert all(len(line["values"]) <= line["settings"]["budget"] == 12 for line in goals)
+    assert (quick / "tables" / "goals.md").read_text(encoding="utf-8").count("\n") == 2 + len(goals)
+    assert cli.main(["compare", "--quick", "--variants", "--jobs", "1", "--results", str(quick.parent)]) == 0
+    variants = read_lines(quick / "choices.jsonl")
+    assert {line["settings"]["strategy"]["model"] for line in variants} == {"process", "components", "both"}
+    assert "components, offsets" in (quick / "tables" / "choices.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -83,16 +95,18 @@ def test_a_missing_package_is_named_before_anything_is_run(
 
 
 def test_tables_of_the_docs_are_those_of_the_recorded_lines(tmp_path: Path) -> None:
-    for name in ("compare.jsonl", "calibration.jsonl"):
+    for name in ("compare.jsonl", "calibration.jsonl", "goals.jsonl", "choices.jsonl"):
         shutil.copy(ROOT / "results" / name, tmp_path / name)
-    assert cli.main(["compare", "--tables", "--results", str(tmp_path)]) == 0
-    text = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
+    for part in ([], ["--goals"], ["--variants"]):
+        assert cli.main(["compare", *part, "--tables", "--results", str(tmp_path)]) == 0
+    text = "".join((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("comparison", "model_choices"))
     for table in sorted((tmp_path / "tables").iterdir()):
         assert table.read_text(encoding="utf-8") == (ROOT / "results" / "tables" / table.name).read_text(encoding="utf-8")
         assert table.read_text(encoding="utf-8") in text, f"{table.stem} is stale; run python -m benchmarks.reproduction_page"
 
 
 def test_no_line_of_the_test_half_is_without_its_commit() -> None:
-    for line in read_lines(ROOT / "results" / "compare.jsonl"):
-        assert line["commit"], f"{line['method']} on {line['problem']}, seed {line['seed']}"
-        assert not line["commit"].endswith("+")
+    for name in ("compare", "calibration", "goals", "choices"):
+        for line in read_lines(ROOT / "results" / f"{name}.jsonl"):
+            assert line["commit"], f"{name}: {line['method']} on {line['problem']}, seed {line['seed']}"
+            assert not line["commit"].endswith("+")

@@ -23,7 +23,7 @@ from bktf.model import Kernel, Priors, Settings, resolve_kernels
 from bktf.records import Problem, Work
 
 Floats = NDArray[np.float64]
-UPDATES = ["axes", "noise", "weights", "two sweeps", "covariances"]
+UPDATES = ["axes", "noise", "weights", "two sweeps", "covariances", "shrinkage"]
 KNOWN_NOISE_PRECISION = 4.0
 
 
@@ -42,17 +42,22 @@ def make_setup(
     kernel: Kernel | list[Kernel] = "matern32",
     shared: bool = False,
     noise_known: bool = False,
+    local: bool = False,
+    adapt_rank: bool = False,
+    offsets: bool = False,
 ) -> Setup:
     """A problem with random cells; priors chosen so that data, factors and noise all matter."""
     rng = np.random.default_rng(0)
-    priors = Priors(lengthscale_log_mean=math.log(0.5), lengthscale_log_var=0.5, noise_shape=4.0, noise_rate=1.0, weight_var=1.5)
+    priors = Priors(lengthscale_log_mean=math.log(0.5), lengthscale_log_var=0.5, noise_shape=4.0, noise_rate=1.0, local_noise_rate=1.0,
+                    weight_var=1.5,
+                    offset_mean=0.7, offset_var=0.6)  # fmt: skip
     points = [np.sort(rng.uniform(0, 1, m)) for m in sizes]
     points = [(p - p[0]) / (p[-1] - p[0]) for p in points]
     axes = tuple(Axis(p, k) for p, k in zip(points, resolve_kernels(kernel, sizes), strict=True))
     X = np.stack([p[rng.permutation(np.arange(n) % p.size)] for p in points], axis=1)  # every coordinate is observed
-    dims = active or [tuple(range(len(sizes)))] * 2
-    mask = np.array([[d in chosen for d in range(len(sizes))] for chosen in dims])
-    settings = Settings(shared_lengthscales=shared)
+    dims = [tuple(range(len(sizes)))] * 2 if active is None else active
+    mask = np.array([[d in chosen for d in range(len(sizes))] for chosen in dims], dtype=bool).reshape(len(dims), len(sizes))
+    settings = Settings(shared_lengthscales=shared, local=local, adapt_rank=adapt_rank, offsets=offsets)
     problem, _ = make_problem(axes, X, np.zeros(n), mask, priors, settings, KNOWN_NOISE_PRECISION if noise_known else None)
     return Setup(problem, priors)
 
@@ -68,13 +73,16 @@ class Record(NamedTuple):
 
     noise: Floats  # (N,)
     chi2: Floats  # (N,) noise precision times the sum of squared residuals
-    weights: Floats  # (N, R)
+    weights: Floats  # (N, R) divided by the standard deviations of their priors
+    shrinkage: Floats  # (N, R)
+    offsets: Floats  # (N, R, D)
     lengthscales: Floats  # (N, R, D)
-    first: Floats  # (N, R, D) factor at the first coordinate of each axis
+    first: Floats  # (N, R, D) factor at the first coordinate of each axis, around its offset
     second: Floats  # (N, R, D) and at the second
     covariance: Floats  # (N, D, 3) entries 00, 01, 11 of each axis's matrix
     joint: Floats  # (N, 5) products of data, f and parameters
     fresh: Floats  # (N, 5)
+    local: Floats  # (N, D + 3) parameters of the local component, its first two values
     bookkeeping: Floats  # (N,) largest difference between the residual that was kept and the one computed anew
 
 
@@ -105,13 +113,13 @@ def joint_statistics(problem, state, out):
     out[0] = y[0] * (y[0] - state.residual[0])
     out[1] = product
     out[2] = y[0] * y[1] * state.noise_precision[0]
-    out[3] = abs(state.weights[0]) * squares
+    out[3] = (abs(state.weights[0]) if state.weights.size > 0 else math.exp(state.local_logs[0])) * squares
     out[4] = math.log(state.noise_precision[0]) * residuals
 
 
 @kernel
 def apply(update, problem, state, work, rng):
-    """Do one of the updates: 0 all axes, 1 noise, 2 weights, 3 two whole sweeps, 4 covariances."""
+    """Do one of the updates: 0 all axes, 1 noise, 2 weights, 3 two whole sweeps, 4 covariances, 5 shrinkage."""
     n_components, n_dims = problem.active.shape
     if update == 0:
         size = n_components if problem.shared else 1
@@ -126,6 +134,8 @@ def apply(update, problem, state, work, rng):
         gibbs.update_weights(problem, state, rng)
     elif update == 4:
         gibbs.update_covariances(problem, state, False, rng)
+    elif update == 5:
+        gibbs.update_shrinkage(problem, state, rng)
     else:
         for _ in range(2):
             for position in range(n_dims * (1 if problem.shared else n_components) + 1):
@@ -151,17 +161,23 @@ def replicate(update, problem, state, work, record, rng):
             total += state.residual[i] * state.residual[i]
         joint_statistics(problem, state, record.joint[k])
         record.noise[k] = state.noise_precision[0]
+        for p in range(n_dims + 1):
+            record.local[k, p] = state.local_logs[p]
+        for i in range(2):
+            record.local[k, n_dims + 1 + i] = state.local[i]
         record.chi2[k] = state.noise_precision[0] * total
         for c in range(n_components):
-            record.weights[k, c] = state.weights[c]
+            record.weights[k, c] = state.weights[c] / math.sqrt(state.weight_vars[c])
+            record.shrinkage[k, c] = state.shrinkage[c]
             for d in range(n_dims):
                 matrix = state.covariances[problem.covariance_index[d]]
                 record.covariance[k, d, 0] = matrix[0, 0]
                 record.covariance[k, d, 1] = matrix[0, 1 % matrix.shape[1]]
                 record.covariance[k, d, 2] = matrix[1 % matrix.shape[0], 1 % matrix.shape[1]]
                 record.lengthscales[k, c, d] = state.lengthscales[c, d]
-                record.first[k, c, d] = state.factors[c, problem.starts[d], 0]
-                record.second[k, c, d] = state.factors[c, problem.starts[d] + 1, 0]
+                record.offsets[k, c, d] = state.offsets[c, d]
+                record.first[k, c, d] = state.factors[c, problem.starts[d], 0] - state.offsets[c, d]
+                record.second[k, c, d] = state.factors[c, problem.starts[d] + 1, 0] - state.offsets[c, d]
 
 
 def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[str, float]:
@@ -170,21 +186,28 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
     n_components, n_dims = problem.active.shape
     per_axis = (n_replicates, n_components, n_dims)
     record = Record(
-        np.zeros(n_replicates), np.zeros(n_replicates), np.zeros((n_replicates, n_components)),
-        np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros((n_replicates, n_dims, 3)),
-        np.zeros((n_replicates, 5)), np.zeros((n_replicates, 5)), np.zeros(n_replicates),
+        np.zeros(n_replicates), np.zeros(n_replicates), np.zeros((n_replicates, n_components)), np.zeros((n_replicates, n_components)),
+        np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros((n_replicates, n_dims, 3)),
+        np.zeros((n_replicates, 5)), np.zeros((n_replicates, 5)), np.zeros((n_replicates, n_dims + 3)), np.zeros(n_replicates),
     )  # fmt: skip
     replicate(UPDATES.index(update), problem, new_state(problem), make_work(problem), record, np.random.default_rng(seed))
     p = {"bookkeeping": float(record.bookkeeping.max() < 1e-9), "chi2": ks(record.chi2, stats.chi2(problem.values.size).cdf)}
     if not problem.noise_known:
         p["noise"] = ks(record.noise, stats.gamma(priors.noise_shape, scale=1 / priors.noise_rate).cdf)
     for c in range(n_components):
-        p[f"weight[{c}]"] = ks(record.weights[:, c], stats.norm(scale=math.sqrt(priors.weight_var)).cdf)
+        p[f"weight[{c}]"] = ks(record.weights[:, c], stats.norm().cdf)
+    for place, c in enumerate(np.flatnonzero(problem.shrunk).tolist()):
+        shape = priors.shrinkage_first if place == 0 else priors.shrinkage_rest
+        p[f"shrinkage[{c}]"] = ks(record.shrinkage[:, c], stats.gamma(shape).cdf)
     for k in range(record.joint.shape[1]):
         p[f"joint[{k}]"] = float(stats.ks_2samp(record.joint[:, k], record.fresh[:, k]).pvalue)
     for d in np.flatnonzero(problem.full):
         p |= covariance_p_values(record, int(d))
+    if problem.local.present:
+        p |= local_p_values(record, problem)
     for c, d in zip(*np.nonzero(problem.active), strict=True):
+        if problem.offset[d]:
+            p[f"offset[{c},{d}]"] = ks(record.offsets[:, c, d], stats.norm(priors.offset_mean, math.sqrt(priors.offset_var)).cdf)
         first, second, ls = record.first[:, c, d], record.second[:, c, d], record.lengthscales[:, c, d]
         if problem.full[d]:
             a, b, e = record.covariance[:, d].T
@@ -196,6 +219,25 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
         rho = correlation(problem, int(d), ls)
         p[f"factor[{c},{d}]"] = ks(second, stats.norm().cdf)
         p[f"innovation[{c},{d}]"] = ks((second - rho * first) / np.sqrt(1 - rho * rho), stats.norm().cdf)
+    return p
+
+
+def local_p_values(record: Record, problem: Problem) -> dict[str, float]:
+    """Of the local component: its parameters, its first value, and the second given the first."""
+    own, n_dims = problem.local, problem.active.shape[1]
+    logs, first, second = record.local[:, : n_dims + 1], record.local[:, n_dims + 1], record.local[:, n_dims + 2]
+    p = {f"local parameter[{d}]": ks(logs[:, d], stats.norm(own.log_means[d], math.sqrt(own.log_vars[d])).cdf) for d in range(n_dims + 1)}
+    rho = np.ones(len(logs))
+    for d in range(n_dims):
+        apart = own.separations[d, 1]  # the second pair is that of the first two observations
+        if own.on_levels[d]:
+            rho *= 1 / (1 + np.exp(-logs[:, d])) if apart else 1.0
+        else:
+            r = math.sqrt(5) * apart * np.exp(-logs[:, d])
+            rho *= (1 + r + r * r / 3) * np.exp(-r)
+    scale = np.exp(0.5 * logs[:, n_dims])
+    p["local value"] = ks(first / scale, stats.norm().cdf)
+    p["local innovation"] = ks((second - rho * first) / scale / np.sqrt(1 - rho * rho), stats.norm().cdf)
     return p
 
 

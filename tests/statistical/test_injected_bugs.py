@@ -84,6 +84,27 @@ BUGS = {
     "covariance between levels ignores the factors": (
         "levels.py", [("factors[c, start + i, 0] * factors[c, start + j, 0]", "0.5")], "two sweeps", {"kernel": "wishart"},
     ),
+    "shrinkage ignores half of the weights' squares": (
+        "gibbs.py", [("rate = 1.0 + 0.5 * squares", "rate = 1.0 + 0.25 * squares")], "shrinkage", {"adapt_rank": True},
+    ),
+    "shrinkage counts one weight too many": (
+        "gibbs.py", [("shrinkage_shape(problem, c) + 0.5 * n_after", "shrinkage_shape(problem, c) + 0.5 * (n_after + 1)")],
+        "shrinkage", {"adapt_rank": True},
+    ),
+    "offset not taken off the targets": (
+        "gibbs.py", [("        targets[j, 0] -= offset\n", "        pass\n")], "axes", {"offsets": True},
+    ),
+    "offset drawn without its prior's mean": (
+        "gibbs.py", [("information = problem.offset_mean / problem.offset_var", "information = 0.0")], "axes", {"offsets": True},
+    ),
+    "wrong sign of the log determinant, local component": (
+        "local.py", [("return -0.5 * (log_det + squares)", "return -0.5 * (squares - log_det)")],
+        "two sweeps", {"local": True, "active": []},
+    ),
+    "values of the local component drawn without noise": (
+        "local.py", [("scaled = noise_precision * G[i, a]", "scaled = 2.0 * noise_precision * G[i, a]")],
+        "two sweeps", {"local": True, "active": []},
+    ),
     "noise drawn from the prior": (
         "gibbs.py",
         [("shape = problem.noise_shape + 0.5 * problem.values.size", "shape = problem.noise_shape"), ("0.5 * squares)", "0.0 * squares)")],

@@ -57,3 +57,30 @@ def test_the_prior_is_preserved_in_three_dimensions_with_known_noise() -> None:
 
 def test_the_prior_is_preserved_in_one_dimension() -> None:
     check("two sweeps", 6, sizes=(5,), n=8)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_prior_is_preserved_with_a_local_component(shared: bool) -> None:
+    check("two sweeps", 11, local=True, shared=shared)
+    check("two sweeps", 12, local=True, active=PARTIAL, kernel=["categorical", "matern32"], shared=shared)
+
+
+def test_the_prior_is_preserved_with_nothing_but_a_local_component() -> None:
+    check("two sweeps", 13, local=True, active=[])
+    check("two sweeps", 14, local=True, active=[], sizes=(4, 3, 2), n=12, noise_known=True)
+
+
+@pytest.mark.parametrize("update", ["shrinkage", "two sweeps"])
+def test_the_prior_is_preserved_where_the_rank_adapts(update: str) -> None:
+    check(update, 15, adapt_rank=True, active=[(0, 1)] * 3)
+    check(update, 16, adapt_rank=True, active=[*PARTIAL, (0, 1)])
+
+
+@pytest.mark.parametrize("update", ["axes", "two sweeps"])
+def test_the_prior_is_preserved_with_offsets(update: str) -> None:
+    check(update, 17, offsets=True)
+    check(update, 18, offsets=True, active=PARTIAL, kernel=["categorical", "matern52"])
+
+
+def test_the_prior_is_preserved_with_everything_together() -> None:
+    check("two sweeps", 19, offsets=True, adapt_rank=True, local=True)

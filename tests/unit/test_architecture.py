@@ -6,18 +6,21 @@ from pathlib import Path
 from conftest import ROOT
 
 ROOMS = [
-    "version", "_jit", "slice_sampling", "sums", "statespace", "matern32", "dense", "levels", "bridges", "processes", "records", "gibbs",
-    "cp", "alignment", "diagnostics", "storage", "model", "axes", "observations", "chains",
-    "hull", "forms", "search", "scores", "refinement", "restrictions", "best_cells", "acquisition",
-    "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup",
+    "version", "_jit", "slice_sampling", "sums", "statespace", "matern32", "dense", "levels", "bridges", "local", "processes", "records",
+    "gibbs", "cp", "alignment", "diagnostics", "storage", "model", "axes", "observations", "chains",
+    "hull", "forms", "search", "scores", "local_draws", "local_scores", "local_climb", "refinement", "restrictions", "best_cells",
+    "acquisition", "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup",
     "experiments", "experiments.functions", "experiments.problems",
-    "space", "history", "strategy", "design", "suggestion", "sampler", "integrations.sklearn", "integrations.botorch", "optimize", "demo",
+    "space", "history", "strategy", "warping", "shapes", "design", "suggestion", "sampler", "integrations.sklearn",
+    "integrations.botorch", "optimize", "demo",
     "lab_space", "lab_table", "lab",
     "experiments.lines", "experiments.gp", "experiments.methods", "experiments.runs", "experiments.studies", "experiments.details",
     "experiments.networks", "experiments.tuning", "experiments.published", "experiments.summaries", "experiments.tables",
     "experiments.figures", "experiments.reproduce",
     "experiments.classics", "experiments.emulators", "experiments.mixed", "experiments.tables_data", "experiments.arena",
-    "experiments.peers", "experiments.contests", "experiments.standings", "experiments.calibration", "experiments.compare", "cli", "",
+    "experiments.peers", "experiments.contests", "experiments.standings", "experiments.calibration",
+    "experiments.variants", "experiments.goals",
+    "experiments.compare", "cli", "",
 ]  # fmt: skip
 PACKAGE = ROOT / "src" / "bktf"
 

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf.experiments.arena import CONTESTS, Contest, sample
+from bktf.experiments.contests import commit
 from bktf.experiments.lines import Job, Line, rounded, versions
 from bktf.experiments.peers import Cube
-from bktf.fitting import fit
+from bktf.shapes import fit_shape, shown
 from bktf.strategy import Strategy, seed_for
 
 Floats = NDArray[np.float64]
@@ -45,7 +46,8 @@ def run_calibration(job: Job) -> Line:
     intervals, crps = predict(X, y, X_held, truth, seed)
     covered = [float(np.mean((low <= truth) & (truth <= high))) for low, high in intervals]
     widths = [float(np.mean(high - low) / truth.std()) for low, high in intervals]
-    result = {"coverage": rounded(covered), "width": rounded(widths), "crps": rounded(float(crps.mean() / truth.std()))}
+    result: dict[str, Any] = {"coverage": rounded(covered), "width": rounded(widths), "crps": rounded(float(crps.mean() / truth.std()))}
+    result["commit"] = commit()
     return dict(job) | result | {"versions": versions(*(() if job["method"] == "bktf" else ("botorch", "gpytorch", "torch")))}
 
 
@@ -56,11 +58,10 @@ def _points(contest: Contest, n: int, rng: np.random.Generator) -> tuple[Floats,
 
 
 def _predict_bktf(X: Floats, y: Floats, X_held: Floats, truth: Floats, seed: int) -> tuple[list[tuple[Floats, Floats]], Floats]:
-    """The sampler's surrogate at its default settings, on the values as they are."""
-    s = Strategy()
-    posterior = fit(
-        [np.linspace(0, 1, AXIS_POINTS)] * X.shape[1], X, y, seed=seed_for(seed, len(y)), rank=s.rank, n_sweeps=s.n_sweeps,
-        n_burn_in=s.n_burn_in, n_chains=s.n_chains, priors=s.priors, n_threads=1,
+    """The surrogate that the sampler shows, at its default settings."""
+    posterior = fit_shape(
+        "process", shown(Strategy()), [np.linspace(0, 1, AXIS_POINTS)] * X.shape[1], X, y, maximize=False,
+        seed=seed_for(seed, len(y)), n_threads=1,
     )  # fmt: skip
     draws = posterior.draws_at(X_held)
     intervals = [(np.quantile(draws, (1 - p) / 2, axis=0), np.quantile(draws, (1 + p) / 2, axis=0)) for p in LEVELS]

@@ -8,15 +8,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bktf.experiments import goals, variants
 from bktf.experiments.arena import CONTESTS, DEVELOPMENT, TEST, Contest
 from bktf.experiments.calibration import LEVELS, MODELS, calibration_jobs, run_calibration
 from bktf.experiments.contests import contest_jobs, play
+from bktf.experiments.goals import goal_jobs, goals_table, run_goal
 from bktf.experiments.lines import Job, Line, run_missing
 from bktf.experiments.peers import PEERS
 from bktf.experiments.standings import SHARES, duel, incumbents, normalised, standings, unit
 from bktf.experiments.studies import NAMES
 from bktf.experiments.summaries import lines_of
 from bktf.experiments.tables import markdown
+from bktf.experiments.variants import play_variant, variant_jobs, variants_table
 
 Floats = NDArray[np.float64]
 KINDS = ("continuous", "grid", "mixed")
@@ -38,6 +41,8 @@ class Comparison:
     n_jobs: int = 2
     quick: bool = False
     tables_only: bool = False
+    goals: bool = False  # only the paper's grids and boxes with the default sampler
+    variants: bool = False  # only other settings of bktf on the development half
 
     @property
     def wanted_methods(self) -> list[str]:
@@ -75,6 +80,12 @@ def check(request: Comparison) -> None:
 def compare(request: Comparison) -> None:
     """Make the runs that are missing, then print tables and draw figures."""
     check(request)
+    if request.goals:
+        show_goals(request)
+        return
+    if request.variants:
+        show_variants(request)
+        return
     methods, contests = request.wanted_methods, request.wanted_contests
     names = [c.name for c in contests]
     jobs = contest_jobs(methods, names, request.n_seeds, request.quick)
@@ -102,6 +113,21 @@ def compare(request: Comparison) -> None:
             if any(line["problem"] in {c.name for c in here} for line in calibrated):
                 _show(request, f"calibration_{half}", f"Calibration on the {half} half", calibration_table(calibrated, here, models))
     print(f"drew {draw(lines, contests, methods, request.shown / 'figures')}")
+
+
+def show_goals(request: Comparison) -> None:
+    """The paper's grids and boxes with the default sampler: runs that are missing, and the table."""
+    lines = _lines(request, "goals", goal_jobs(request.n_seeds or (1 if request.quick else goals.N_SEEDS), request.quick), run_goal)
+    _show(request, "goals", "The paper's grids within the paper's budget, and boxes", goals_table(lines))
+
+
+def show_variants(request: Comparison) -> None:
+    """Other settings of bktf on the development half: runs that are missing, and the table beside the default's own lines."""
+    n_seeds = request.n_seeds or (1 if request.quick else variants.N_SEEDS)
+    lines = _lines(request, "choices", variant_jobs(n_seeds, request.quick), play_variant)
+    own = contest_jobs(["bktf", "random"], [c.name for c in CONTESTS.values() if c.half == DEVELOPMENT], None, request.quick)
+    known = run_missing(request.folder / "compare.jsonl", own, NAMES, play, request.n_jobs, "compare", only_read=True)
+    _show(request, "choices", "Other settings, on the development half", variants_table([*known, *lines], n_seeds))
 
 
 def _lines(request: Comparison, name: str, jobs: Sequence[Job], work: Callable[[Job], Line]) -> list[Line]:
@@ -171,8 +197,8 @@ def calibration_table(lines: Sequence[Line], contests: Sequence[Contest], models
 
 
 COLOURS: Mapping[str, str] = {
-    "bktf": "#08519c", "random": "#777777", "tpe": "#b8860b", "gp": "#d7301f", "cmaes": "#7a0177", "botorch": "#fc8d59", "skopt": "#00a087",
-    "smac": "#66a61e",
+    "bktf": "#08519c", "bktf-first": "#9ecae1", "random": "#777777", "tpe": "#b8860b", "gp": "#d7301f", "cmaes": "#7a0177",
+    "botorch": "#fc8d59", "skopt": "#00a087", "smac": "#66a61e",
 }  # fmt: skip
 
 

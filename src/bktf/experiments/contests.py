@@ -10,10 +10,11 @@ import numpy as np
 
 from bktf.experiments.arena import CONTESTS, N_START, start_points
 from bktf.experiments.lines import Job, Line, rounded, versions
-from bktf.experiments.peers import PEERS
+from bktf.experiments.peers import PEERS, Peer
 from bktf.strategy import Strategy
 
-SEEDS = {"botorch": 4, "skopt": 4, "smac": 2}  # of peers that cost seconds for a suggestion; all others have N_SEEDS
+SEEDS = {"bktf-first": 4, "botorch": 4, "skopt": 4, "smac": 2}  # of what is recorded only and of dear peers; all others have N_SEEDS
+RECORDED = ("bktf-first",)  # no more runs of these can be made
 N_SEEDS = 10
 QUICK_BUDGET = 2
 
@@ -27,20 +28,26 @@ def settings_of(method: str, contest: str, quick: bool) -> dict[str, Any]:
 def contest_jobs(methods: list[str], contests: list[str], n_seeds: int | None, quick: bool) -> list[Job]:
     """All runs, seed by seed, so that a study that was cut off has whole replications."""
     jobs: list[Job] = []
+    methods = [m for m in methods if not (quick and m in RECORDED)]
     for seed in range(n_seeds or (1 if quick else N_SEEDS)):
         for contest in contests:
             for method in methods:
-                if n_seeds is not None or seed < SEEDS.get(method, N_SEEDS):
+                if seed < SEEDS.get(method, N_SEEDS) or (n_seeds is not None and method not in RECORDED):
                     settings = settings_of(method, contest, quick)
                     jobs.append({"experiment": "compare", "problem": contest, "method": method, "seed": seed, "settings": settings})
     return jobs
 
 
 def play(job: Job) -> Line:
+    """Make one run of a peer."""
+    return play_with(PEERS[job["method"]], job)
+
+
+def play_with(peer: Peer, job: Job) -> Line:
     """Make one run: the start points, then question and answer; values are without noise, `observed` is what the method was told."""
     from threadpoolctl import threadpool_limits
 
-    contest, peer = CONTESTS[job["problem"]], PEERS[job["method"]]
+    contest = CONTESTS[job["problem"]]
     rng = np.random.default_rng([job["seed"], 3])  # of the noise, the same for every method
     values: list[float] = []
     observed: list[float] = []

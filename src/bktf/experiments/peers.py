@@ -272,8 +272,13 @@ class Peer:
     packages: tuple[str, ...]
 
 
+def _recorded_only(_contest: Contest, _seed: int) -> Player:
+    raise ValueError("bktf-first is bktf at commit 7b89cd0, before it was improved; its lines are recorded and no more are made")
+
+
 PEERS: dict[str, Peer] = {
     "bktf": Peer("bktf", _bktf, ("optuna",)),
+    "bktf-first": Peer("bktf, first version", _recorded_only, ("optuna",)),
     "random": Peer("random", _optuna(lambda s: _optuna_sampler("RandomSampler", s)), ("optuna",)),
     "tpe": Peer("Optuna TPE", _optuna(lambda s: _optuna_sampler("TPESampler", s)), ("optuna",)),
     "gp": Peer("Optuna GP", _optuna(lambda s: _optuna_sampler("GPSampler", s)), ("optuna", "torch")),

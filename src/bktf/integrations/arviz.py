@@ -28,9 +28,12 @@ def to_arviz(posterior: Posterior) -> Any:
     variables = {
         "f": by_chain(posterior.draws_at(posterior.X)),
         "noise_std": by_chain(posterior.noise_std),
-        "aligned_weight": by_chain(posterior.aligned_weights()),
-        "component_size": by_chain(np.stack([v for k, v in quantities.items() if k.startswith("component_size")], axis=1)),
     }
+    if posterior.rank:
+        variables["aligned_weight"] = by_chain(posterior.aligned_weights())
+        variables["component_size"] = by_chain(np.stack([v for k, v in quantities.items() if k.startswith("component_size")], axis=1))
+    local = {k: v for k, v in quantities.items() if k.startswith("local")}
+    variables |= {k.replace("[", "_").replace("]", ""): by_chain(v) for k, v in local.items()}
     lengthscales = {k: v for k, v in quantities.items() if k.startswith("lengthscale")}
     for d in range(len(posterior.grid)):
         columns = [v for k, v in lengthscales.items() if k.startswith(f"lengthscale[{d},")]

@@ -18,7 +18,7 @@ class BKTFModel(Model):  # type: ignore[misc]
 
     Works with Monte-Carlo acquisition functions, as qLogNoisyExpectedImprovement, and `optimize_acqf_discrete`. BoTorch maximises: fit to
     values where larger is better. There are no gradients, so gradient-based `optimize_acqf` does not apply, and no conditioning on new
-    data: refit. Between axis points, values are independent given a draw.
+    data: refit. Between axis points, factors are independent given a draw; a local component is joint over the q points.
 
     Args:
         posterior: a `bktf.Posterior`.
@@ -83,5 +83,14 @@ class BKTFModel(Model):  # type: ignore[misc]
         elif observation_noise:
             noise = torch.as_tensor(self._posterior.noise_std[self._chosen] ** 2).to(X)
             variances = variances + noise[:, None]
-        mixture = GaussianMixturePosterior(distribution=MultivariateNormal(means, torch.diag_embed(variances)))
+        covariances = torch.diag_embed(variances)
+        if self._posterior.local is not None and X.shape[-2] > 1:
+            covariances = covariances + self._between(flat, X.shape[-2]).reshape(*covariances.shape).to(X)
+        mixture = GaussianMixturePosterior(distribution=MultivariateNormal(means, covariances))
         return mixture if posterior_transform is None else posterior_transform(mixture)
+
+    def _between(self, flat: Any, q: int) -> torch.Tensor:
+        """Covariances between the q points of each batch within each draw, (batches, K, q, q), without the variances."""
+        groups = flat.reshape(-1, q, flat.shape[1])
+        each = torch.stack([torch.as_tensor(self._posterior.local_covariances(points)[self._chosen]) for points in groups])
+        return each - torch.diag_embed(torch.diagonal(each, dim1=-2, dim2=-1))

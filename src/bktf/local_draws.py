@@ -1,0 +1,182 @@
+"""The local component of many draws: its moments and joint draws at points, given what each draw's components leave over.
+
+Given its parameters, the values of h at the observations are integrated out: h at a point is normal, with a mean that is a sum of n
+products over the axes (like a CP form of rank n) and a variance that is a quadratic form of the same products.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bktf import local
+from bktf._jit import kernel
+from bktf.cp import Moments
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MAX_JOINT = 256  # points that are drawn together; beyond that, block after block
+ROUNDING = 1e-10  # of the variance, added where a joint draw needs a factor of a covariance that is singular
+
+
+@kernel
+def prepare(separations, on_levels, logs, noise_precision, residuals, roots, coefficients):
+    """Write U⁻ᵀ (n, n, K), C = Uᵀ·U, and C⁻¹·residual (n, K) of each draw into roots and coefficients; return whether all went well."""
+    n_draws, n = residuals.shape
+    C = np.empty((n, n))
+    room = np.empty((2, separations.shape[1]))
+    column = np.empty(n)
+    for k in range(n_draws):
+        if not math.isfinite(local.factor_at(separations, on_levels, logs[k], noise_precision[k], room, C)):
+            return False
+        for j in range(n):
+            for i in range(n):
+                column[i] = 0.0
+            column[j] = 1.0
+            local.solve_transposed(C, column)
+            for i in range(n):
+                roots[i, j, k] = column[i]
+        for i in range(n):
+            column[i] = residuals[k, i]
+        local.solve_transposed(C, column)
+        for j in range(n):
+            total = 0.0
+            for i in range(j, n):
+                total += roots[i, j, k] * column[i]
+            coefficients[j, k] = total
+    return True
+
+
+@kernel
+def moments_of_cells(table, starts, cells, sizes, coefficients, roots, means, variances):
+    """Write mean and variance (N, K) of h at cells (N, D) of a table (M, n, K) of correlations with the observations."""
+    n, n_draws = coefficients.shape
+    products = np.empty((n, n_draws))
+    partial = np.empty(n_draws)
+    for i in range(cells.shape[0]):
+        mean, variance = means[i], variances[i]
+        for k in range(n_draws):
+            mean[k] = 0.0
+            variance[k] = sizes[k]
+        for r in range(n):
+            row, coefficient = products[r], coefficients[r]
+            for k in range(n_draws):
+                row[k] = sizes[k]
+            for d in range(cells.shape[1]):
+                factor = table[starts[d] + cells[i, d], r]
+                for k in range(n_draws):
+                    row[k] *= factor[k]
+            for k in range(n_draws):
+                mean[k] += coefficient[k] * row[k]
+        for a in range(n):
+            for k in range(n_draws):
+                partial[k] = 0.0
+            for r in range(a + 1):
+                root, row = roots[a, r], products[r]
+                for k in range(n_draws):
+                    partial[k] += root[k] * row[k]
+            for k in range(n_draws):
+                variance[k] -= partial[k] * partial[k]
+        for k in range(n_draws):
+            variance[k] = max(variance[k], 0.0)
+
+
+class LocalDraws(NamedTuple):
+    """The local component of K draws; all in the model's units."""
+
+    observed: Floats  # (n, D) scaled coordinates of the observations
+    on_levels: NDArray[np.bool_]  # (D,)
+    logs: Floats  # (K, D + 1)
+    noise_precision: Floats  # (K,)
+    residuals: Floats  # (K, n) observations minus what the components say
+    coefficients: Floats  # (n, K)
+    roots: Floats  # (n, n, K)
+
+    @property
+    def sizes(self) -> Floats:
+        """The variance of h before anything was observed, (K,)."""
+        return np.exp(self.logs[:, -1])
+
+    def table(self, d: int, coords: Floats) -> Floats:
+        """Correlations along one axis between scaled coordinates and the observations, (u, n, K)."""
+        return correlations(np.abs(coords[:, None] - self.observed[:, d]), bool(self.on_levels[d]), self.logs[:, d])
+
+    def moments(self, tables: Sequence[Floats], index: Ints) -> Moments:
+        """Mean and variance of h within each draw at points given as indices into tables, (K, N) each."""
+        starts = np.concatenate(([0], np.cumsum([len(t) for t in tables]))).astype(np.int64)
+        means, variances = np.empty((2, len(index), len(self.logs)))
+        moments_of_cells(
+            np.concatenate(tables), starts, np.ascontiguousarray(index), self.sizes, self.coefficients, self.roots, means, variances
+        )
+        return Moments(means.T, variances.T)
+
+    def moments_at(self, points: Floats) -> Moments:
+        """The same at scaled points (N, D)."""
+        places = [np.unique(points[:, d], return_inverse=True) for d in range(points.shape[1])]
+        return self.moments([self.table(d, coords) for d, (coords, _) in enumerate(places)], np.stack([i for _, i in places], axis=1))
+
+    def covariances(self, first: Floats, second: Floats) -> Floats:
+        """Covariances of h between scaled points before anything was observed, (K, n, n2)."""
+        total = np.broadcast_to(self.sizes, (len(first), len(second), len(self.logs))).copy()
+        for d, levels in enumerate(self.on_levels):
+            total *= correlations(np.abs(first[:, None, d] - second[:, d]), bool(levels), self.logs[:, d])
+        return np.moveaxis(total, 2, 0)
+
+    def draw_at(self, points: Floats, rng: np.random.Generator) -> Floats:
+        """Draws of h at scaled points, (K, N), joint over at most MAX_JOINT of them."""
+        return np.concatenate([self._joint(points[i : i + MAX_JOINT], rng) for i in range(0, max(len(points), 1), MAX_JOINT)], axis=1)
+
+    def covariances_at(self, points: Floats) -> Floats:
+        """Covariances of h between scaled points given the observations, (K, N, N)."""
+        cross = self.covariances(self.observed, points)
+        explained = np.einsum("aik,kin->kan", self.roots, cross)
+        return np.asarray(self.covariances(points, points) - explained.transpose(0, 2, 1) @ explained)
+
+    def _joint(self, points: Floats, rng: np.random.Generator) -> Floats:
+        cross, covariance = self.covariances(self.observed, points), self.covariances_at(points)
+        covariance += ROUNDING * self.sizes[:, None, None] * np.eye(len(points))
+        spread = np.linalg.eigh(covariance)
+        root = spread.eigenvectors * np.sqrt(np.maximum(spread.eigenvalues, 0.0))[:, None, :]
+        drawn = rng.standard_normal((len(self.logs), len(points), 1))
+        return np.asarray(np.einsum("ik,kin->kn", self.coefficients, cross) + (root @ drawn)[:, :, 0])
+
+    def negated(self) -> "LocalDraws":
+        """The local component of −f."""
+        return self._replace(residuals=-self.residuals, coefficients=-self.coefficients)
+
+    def thinned(self, most: int) -> "tuple[LocalDraws, Ints]":
+        """At most so many of the draws, evenly spaced, and which they are."""
+        kept = np.unique(np.linspace(0, len(self.logs) - 1, min(most, len(self.logs))).astype(np.int64))
+        return self.some(kept), kept
+
+    def some(self, kept: Ints) -> "LocalDraws":
+        """These draws alone."""
+        return self._replace(
+            logs=self.logs[kept], noise_precision=self.noise_precision[kept], residuals=self.residuals[kept],
+            coefficients=np.ascontiguousarray(self.coefficients[:, kept]), roots=np.ascontiguousarray(self.roots[:, :, kept]),
+        )  # fmt: skip
+
+
+def correlations(apart: Floats, on_levels: bool, logs: Floats) -> Floats:
+    """The correlation along one axis at distances, one for each draw in a last dimension (none for a single one)."""
+    logs = np.asarray(logs)
+    if on_levels:
+        rho = 1.0 / (1.0 + np.exp(-logs))
+        return np.where((apart > 0.0)[(..., *(None,) * logs.ndim)], rho, 1.0)
+    r = apart[(..., *(None,) * logs.ndim)] * (local.SQRT5 * np.exp(-logs))
+    return np.asarray((1.0 + r + r * r / 3.0) * np.exp(-r))
+
+
+def local_draws(observed: Floats, on_levels: NDArray[np.bool_], logs: Floats, noise_precision: Floats, residuals: Floats) -> LocalDraws:
+    """The local component of draws with these parameters, given the residuals (K, n) that their components leave over."""
+    n_draws, n = residuals.shape
+    first, second = np.triu_indices(n)
+    apart = np.abs(observed[first] - observed[second]).T
+    separations = np.ascontiguousarray(np.where(on_levels[:, None], apart > 0, apart).astype(float))
+    roots, coefficients = np.zeros((n, n, n_draws)), np.empty((n, n_draws))
+    if not prepare(separations, on_levels.astype(np.int64), logs, noise_precision, np.ascontiguousarray(residuals), roots, coefficients):
+        raise ArithmeticError("the local component's covariance is singular in double precision; give a larger noise_std")
+    return LocalDraws(observed, on_levels, logs, noise_precision, residuals, coefficients, roots)

@@ -1,0 +1,98 @@
+"""Acquisition scores of cells under draws with a local component: within a draw f is normal, so each score is a closed form.
+
+log EI   log mean_k E max(N(μ_k, v_k) − threshold_k, 0), defined everywhere
+UCB      u + β·√v with mean and variance over draws and within them
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bktf import cp
+from bktf._jit import kernel
+from bktf.local_draws import LocalDraws, local_draws
+from bktf.scores import log_expected_excess
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST_DRAWS = 16  # draws that take part; each costs n² for every cell that is looked at
+
+
+@kernel
+def log_improvement(means, variances, thresholds):
+    """The logarithm of EI at N points from the draws' moments (K, N)."""
+    n_draws, n = means.shape
+    out = np.empty(n)
+    for i in range(n):
+        total = 0.0
+        largest = -np.inf
+        for k in range(n_draws):
+            gain = means[k, i] - thresholds[k]
+            if variances[k, i] > 0.0:
+                deviation = math.sqrt(variances[k, i])
+                value = math.log(deviation) + log_expected_excess(gain / deviation)
+            else:
+                value = math.log(gain) if gain > 0.0 else -np.inf
+            if value > largest:
+                total = total * math.exp(largest - value) + 1.0
+                largest = value
+            elif value > -np.inf:
+                total += math.exp(value - largest)
+        out[i] = largest + math.log(total / n_draws) if total > 0.0 else -np.inf
+    return out
+
+
+class LocalScore(NamedTuple):
+    """The score of cells on some axes, from the draws that have a local component."""
+
+    local: LocalDraws
+    local_tables: tuple[Floats, ...]  # per axis (m_d, n, K)
+    factors: tuple[Floats, ...]  # per axis (K, R, m_d)
+    weights: Floats  # (K, R)
+    thresholds: Floats  # (K,)
+
+    def moments(self, cells: Ints) -> cp.Moments:
+        """Mean and variance (K, n) of f within each draw at cells (n, D)."""
+        own = self.local.moments(self.local_tables, cells)
+        return cp.Moments(own.mean + cp.values(self.factors, self.weights, cells), own.variance) if self.weights.any() else own
+
+    def log_improvement(self, cells: Ints) -> Floats:
+        """Log EI (n,)."""
+        each = self.moments(cells)
+        return np.asarray(log_improvement(np.ascontiguousarray(each.mean), np.ascontiguousarray(each.variance), self.thresholds))
+
+
+def given_pending(
+    local: LocalDraws, at_pending: Floats, pending: Floats, mark: float, rng: np.random.Generator
+) -> tuple[LocalDraws, Floats, Ints]:
+    """Some of the draws, what each must exceed, and which they are; pending points (p, D) count as observed where each draws them to be.
+
+    at_pending (K, p) is what the components say of them.
+    """
+    fewer, kept = local.thinned(MOST_DRAWS)
+    thresholds = np.full(len(kept), mark)
+    if len(pending):
+        drawn = fewer.draw_at(pending, rng)
+        thresholds = np.maximum(thresholds, (drawn + at_pending[kept]).max(axis=1))
+        observed, residuals = np.concatenate((fewer.observed, pending)), np.concatenate((fewer.residuals, drawn), axis=1)
+        fewer = local_draws(observed, fewer.on_levels, fewer.logs, fewer.noise_precision, residuals)
+    return fewer, thresholds, kept
+
+
+def make_score(
+    local: LocalDraws,
+    axes: tuple[Floats, ...],  # scaled points
+    factors: tuple[Floats, ...],
+    weights: Floats,
+    at_pending: Floats,  # (K, p) what the components say of pending points
+    pending: Floats,  # (p, D) scaled
+    mark: float,
+    rng: np.random.Generator,
+) -> LocalScore:
+    """The score of the cells of `axes`; each draw takes pending points as observed where it draws them to be."""
+    fewer, thresholds, kept = given_pending(local, at_pending, pending, mark, rng)
+    tables = tuple(fewer.table(d, points) for d, points in enumerate(axes))
+    return LocalScore(fewer, tables, tuple(f[kept] for f in factors), weights[kept], thresholds)

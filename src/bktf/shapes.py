@@ -1,0 +1,111 @@
+"""The shapes a surrogate can take, and which one a suggestion uses.
+
+    process       a Gaussian process alone (the local component without components), of plain or of warped values
+    components    products of factors, the paper's model, of plain values: a warp would bend sums and products into something else
+    both          components and a local component in one sampler
+    auto          a process where a parameter is continuous. On finite spaces coordinates come again, and what components learn at one point
+                  they know of a whole row: there components choose twice, then a process once
+
+docs/model_choices.md has the measurements behind these rules.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bktf.fitting import fit
+from bktf.local_draws import LocalDraws
+from bktf.posterior import Posterior
+from bktf.strategy import Strategy
+from bktf.warping import Warp
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+N_FOLDS = 5
+MAX_LOCAL = 300  # observations up to which there is a process or a local component; their cost is cubic
+TURNS = 3  # on a finite space the process has every third turn
+SHOWN_SWEEPS, SHOWN_CHAINS = 64, 4  # of a process that is shown, so that quantiles come from enough draws
+
+
+def shown(strategy: Strategy) -> Strategy:
+    """The strategy whose surrogate is shown to people: of plain values, always the same shape, with more draws than choosing needs."""
+    model = "process" if strategy.model == "auto" else strategy.model
+    return replace(strategy, compress=False, model=model, process_sweeps=SHOWN_SWEEPS, process_chains=SHOWN_CHAINS)
+
+
+def shape_of(strategy: Strategy, n: int, turn: int, is_finite: bool) -> str:
+    """The shape for n observations where `turn` points were tried or are under way.
+
+    Max over draws and Thompson's draw need whole surfaces, which only components have.
+    """
+    model = strategy.model
+    if model == "auto":
+        model = "components" if is_finite and turn % TURNS else "process"
+    return "components" if n > MAX_LOCAL or strategy.acquisition not in ("ei", "ucb") else model
+
+
+def fit_shape(
+    shape: str, strategy: Strategy, axes: Sequence[ArrayLike], X: Floats, y: Floats, *, maximize: bool, seed: int, **common: Any
+) -> Posterior:
+    """The surrogate of a strategy in a shape; `common` are further arguments of `fit`. A warm start is for components alone."""
+    common |= {"seed": seed, "priors": strategy.priors, "noise_std": strategy.noise_std}
+    if shape == "process":
+        common.pop("warm_start", None)
+        run = {"n_sweeps": strategy.process_sweeps, "n_burn_in": strategy.process_burn_in, "n_chains": strategy.process_chains}
+        return fit_process(axes, X, y, Warp.of(y, maximize) if strategy.compress else None, **run, **common)
+    return fit(
+        axes, X, y, rank=strategy.rank, active=components_of(strategy, X.shape[1]), adapt_rank=strategy.adapt_rank,
+        offsets=strategy.offsets, local=shape == "both", n_sweeps=strategy.n_sweeps, n_burn_in=strategy.n_burn_in,
+        n_chains=strategy.n_chains, **common,
+    )  # fmt: skip
+
+
+def components_of(strategy: Strategy, n_dims: int) -> Sequence[Collection[int]] | None:
+    """The components' dimensions, None where all are active everywhere; main effects first."""
+    if not strategy.main_effects or n_dims == 1:
+        return None
+    return [(d,) for d in range(n_dims)] + [tuple(range(n_dims))] * strategy.rank
+
+
+def fit_process(axes: Sequence[ArrayLike], X: Floats, y: Floats, warp: Warp | None, *, seed: int, **common: Any) -> Posterior:
+    """A Gaussian process alone, of plain or of warped values, whichever predicts better what it has not seen.
+
+    `common` are further arguments of `fit`.
+    """
+    settings = {"seed": seed, "rank": 0, "local": True, **common}
+    if warp is None:
+        return fit(axes, X, y, **settings)
+    warped = fit(axes, X, warp.forward(y), **settings)
+    if len(y) < 2 * N_FOLDS:
+        return warped
+    plain = fit(axes, X, y, **settings)
+    fold = np.random.default_rng([seed, len(y)]).permutation(len(y)) % N_FOLDS
+    lead = float(warp.log_slope(y).sum())  # of the warped one in log predictive density, in nats
+    for f in range(N_FOLDS):
+        lead += predictive_score(warped, np.flatnonzero(fold == f)) - predictive_score(plain, np.flatnonzero(fold == f))
+    return warped if lead > 0.0 else plain
+
+
+def predictive_score(process: Posterior, left_out: Ints) -> float:
+    """Log predictive density of observations as if they had been left out; the parameters are those of the fit to all."""
+    assert process.local is not None
+    mean, variance = leave_out(process.local, left_out)
+    total = mean.var(axis=0) + variance.mean(axis=0)
+    miss = process.standardisation.to_model(process.y)[left_out] - mean.mean(axis=0)
+    return float(np.sum(-0.5 * miss**2 / total - 0.5 * np.log(2.0 * np.pi * total) - math.log(process.standardisation.scale)))
+
+
+def leave_out(local: LocalDraws, left_out: Ints) -> tuple[Floats, Floats]:
+    """Mean and variance (K, m) of observations that are left out together, noise included, within each draw.
+
+    With Q the inverse of their covariance C, the block of those left out is normal around y − Q_mm⁻¹·(Q·y)_m with covariance Q_mm⁻¹.
+    """
+    own = local.roots[:, left_out]  # (n, m, K)
+    block = np.linalg.inv(np.einsum("aik,ajk->kij", own, own))
+    miss = np.einsum("kij,jk->ki", block, local.coefficients[left_out])
+    return local.residuals[:, left_out] - miss, np.diagonal(block, axis1=1, axis2=2)

@@ -1,0 +1,273 @@
+"""The local component against dense formulas, its draws against exact moments, choosing against looking at every cell."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+import bktf
+from bktf import acquisition, local, local_draws
+from bktf.local_climb import make_ascent
+
+Floats = NDArray[np.float64]
+LEVELS = np.array([False, True, False])
+
+
+def example(n: int, seed: int = 0) -> tuple[Floats, Floats, Floats]:
+    """Points with levels in the middle, parameters, residuals."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 3))
+    X[:, 1] = rng.integers(0, 3, n)
+    return X, np.append(rng.normal(-0.5, 0.5, 3), 0.3), rng.standard_normal(n)
+
+
+def covariance(A: Floats, B: Floats, logs: Floats) -> Floats:
+    """The kernel as it is written down."""
+    K = np.full((len(A), len(B)), math.exp(logs[-1]))
+    for d in range(A.shape[1]):
+        apart = np.abs(A[:, None, d] - B[None, :, d])
+        if LEVELS[d]:
+            K *= np.where(apart > 0, 1 / (1 + math.exp(-logs[d])), 1.0)
+        else:
+            r = math.sqrt(5) * apart / math.exp(logs[d])
+            K *= (1 + r + r * r / 3) * np.exp(-r)
+    return K
+
+
+def pairs(X: Floats) -> Floats:
+    first, second = np.triu_indices(len(X))
+    apart = np.abs(X[first] - X[second]).T
+    return np.ascontiguousarray(np.where(LEVELS[:, None], apart > 0, apart).astype(float))
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 40])
+def test_the_log_evidence_is_that_of_a_normal_vector(n: int) -> None:
+    X, logs, r = example(n)
+    C, solved, room = np.empty((n, n)), np.empty(n), np.empty((2, n * (n + 1) // 2))
+    found = local.log_evidence(pairs(X), LEVELS.astype(np.int64), logs, 20.0, r, room, C, solved)
+    expected = stats.multivariate_normal(np.zeros(n), covariance(X, X, logs) + np.eye(n) / 20.0).logpdf(r)
+    assert found == pytest.approx(expected + 0.5 * n * math.log(2 * math.pi), rel=1e-11)
+
+
+def test_values_at_the_observations_are_drawn_with_the_exact_moments() -> None:
+    X, logs, r = example(5)
+    rng, out = np.random.default_rng(1), np.empty(5)
+    draws = np.empty((4000, 5))
+    for k in range(len(draws)):
+        local.draw_values(pairs(X), LEVELS.astype(np.int64), logs, 3.0, r, out, rng)
+        draws[k] = out
+    K = covariance(X, X, logs)
+    C = K + np.eye(5) / 3.0
+    mean, spread = K @ np.linalg.solve(C, r), K - K @ np.linalg.solve(C, K)
+    white = np.linalg.solve(np.linalg.cholesky(spread), (draws - mean).T)
+    for row in white:
+        assert stats.kstest(row, "norm").pvalue > 1e-4
+    assert stats.kstest((white**2).sum(axis=0), stats.chi2(5).cdf).pvalue > 1e-4
+
+
+def test_moments_and_joint_draws_at_points_are_those_of_the_conditional_normal() -> None:
+    X, logs, r = example(12)
+    points = example(4, seed=3)[0]
+    several = np.stack([logs, logs - 0.4])
+    found = local_draws.local_draws(X, LEVELS, several, np.array([20.0, 50.0]), np.stack([r, -r]))
+    moments = found.moments_at(points)
+    for k, (own, tau, residual) in enumerate(zip(several, (20.0, 50.0), (r, -r), strict=True)):
+        cross, C = covariance(X, points, own), covariance(X, X, own) + np.eye(12) / tau
+        spread = covariance(points, points, own) - cross.T @ np.linalg.solve(C, cross)
+        np.testing.assert_allclose(moments.mean[k], cross.T @ np.linalg.solve(C, residual), atol=1e-10)
+        np.testing.assert_allclose(moments.variance[k], np.diag(spread), atol=1e-10)
+        draws = np.stack([found.draw_at(points, np.random.default_rng(s))[k] for s in range(1500)])
+        white = np.linalg.solve(np.linalg.cholesky(spread), (draws - moments.mean[k]).T)
+        assert stats.kstest((white**2).sum(axis=0), stats.chi2(4).cdf).pvalue > 1e-4
+
+
+def smooth(**more: Any) -> bktf.Posterior:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, (12, 2)) / 5
+    y = np.sin(4 * (X[:, 0] + 0.7 * X[:, 1])) + 0.05 * rng.standard_normal(12)
+    settings: dict[str, Any] = {"rank": 1, "local": True, "n_sweeps": 60, "n_burn_in": 30, "n_chains": 2} | more
+    return bktf.fit([np.linspace(0, 1, 6)] * 2, X, y, seed=1, **settings)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_mean_and_std_are_those_of_the_draws(rank: int) -> None:
+    posterior = smooth(rank=rank, n_sweeps=1030)
+    points = np.array([[0.1, 0.35], [0.4, 0.4], [0.9, 0.05]])
+    draws = posterior.draws_at(points)
+    error = draws.std(axis=0) / math.sqrt(len(draws) / 20)  # draws of a chain are not independent
+    assert (np.abs(draws.mean(axis=0) - posterior.mean(points)) < 4 * error).all()
+    np.testing.assert_allclose(draws.std(axis=0), posterior.std(points), rtol=0.15)
+
+
+@pytest.mark.parametrize("chosen", ["ei", "ucb"])
+def test_the_choice_is_the_best_cell_by_definition(chosen: str) -> None:
+    posterior = smooth(n_sweeps=38)  # sixteen draws: all take part
+    cells = np.array([[a, b] for a in posterior.axes[0] for b in posterior.axes[1]])
+    free = np.array([not (np.abs(posterior.X - c).max(axis=1) < 1e-9).any() for c in cells])
+    mean, variance = posterior.moments_by_draw(cells)
+    if chosen == "ei":
+        std = np.sqrt(variance)
+        u = (mean - posterior.y.max()) / std
+        score = (std * (u * stats.norm.cdf(u) + stats.norm.pdf(u))).mean(axis=0)
+    else:
+        score = mean.mean(axis=0) + 2.0 * np.sqrt(mean.var(axis=0) + variance.mean(axis=0))
+    choice = acquisition.choose(posterior, chosen, exclude=posterior.X)
+    assert choice.point is not None
+    np.testing.assert_allclose(choice.point, cells[np.where(free, score, -np.inf).argmax()])
+    assert choice.value == pytest.approx(score[free].max(), rel=1e-9)
+
+
+def test_pending_points_are_not_chosen_again_nor_crowded() -> None:
+    posterior = smooth(rank=0)
+    first = acquisition.choose(posterior, "ei", exclude=posterior.X)
+    assert first.point is not None
+    second = acquisition.choose(posterior, "ei", exclude=posterior.X, pending=first.point[None])
+    assert second.point is not None
+    assert np.abs(first.point - second.point).max() > 0.1
+    assert second.value < first.value
+
+
+def test_other_acquisitions_are_refused_and_so_is_no_model_at_all() -> None:
+    with pytest.raises(ValueError, match='must be "ei" or "ucb"'):
+        acquisition.choose(smooth(), "thompson")
+    with pytest.raises(ValueError, match="rank must be a whole number of at least 1"):
+        smooth(rank=0, local=False)
+
+
+def ascent(n: int, threshold: float, seed: int = 0) -> Any:
+    """Log EI under 16 draws in a box with levels in the middle."""
+    X, _, r = example(n, seed)
+    logs = np.random.default_rng(seed + 1).normal(-0.5, 0.5, (16, 4))
+    draws = local_draws.local_draws(X, LEVELS, logs, np.full(16, 1e4), np.repeat(r[None], 16, axis=0))
+    axes = (np.linspace(0, 1, 11), np.arange(3.0), np.linspace(0, 1, 11))
+    return make_ascent(draws, np.full(16, threshold), axes, ~LEVELS)
+
+
+@pytest.mark.parametrize("threshold", [-2.0, 1.0, 3.0, 8.0, 40.0])
+def test_the_gradient_of_log_ei_is_its_slope(threshold: float) -> None:
+    search = ascent(20, threshold)
+    rng = np.random.default_rng(2)
+    for _ in range(5):
+        x = np.array([rng.random(), rng.integers(0, 3), rng.random()])
+        value, gradient = search.value_and_gradient(x)
+        assert value == pytest.approx(search.values(x[None])[0], rel=1e-12)
+        assert gradient[1] == 0.0
+        for d in (0, 2):
+            step = np.zeros(3)
+            step[d] = 1e-6
+            slope = (search.value_and_gradient(x + step)[0] - search.value_and_gradient(x - step)[0]) / 2e-6
+            assert gradient[d] == pytest.approx(slope, rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_point_between_axis_points_is_not_beaten_by_a_fine_grid(seed: int) -> None:
+    search = ascent(15, 1.5, seed)
+    fine = np.linspace(0, 1, 60)
+    cells = np.stack([g.ravel() for g in np.meshgrid(fine, np.arange(3.0), fine, indexing="ij")], axis=1)
+    found = search.best(search.local.observed[:4], lambda _: True, np.random.default_rng(0))
+    assert found is not None
+    point, value = found
+    assert value >= search.values(cells).max() - 1e-3
+    assert value == pytest.approx(search.values(point[None])[0], rel=1e-12)
+    assert point[1] in (0.0, 1.0, 2.0)
+    assert np.all((point >= 0) & (point <= [1, 2, 1]))
+    away = search.best(search.local.observed[:4], lambda p: bool(np.abs(p - point).max() > 1e-3), np.random.default_rng(0))
+    assert away is not None
+    assert away[1] <= value
+
+
+def test_the_kernel_and_the_moments_of_the_whole_grid_know_of_the_local_component() -> None:
+    posterior = smooth(rank=1)
+    points = np.array([[0.2, 0.6], [0.8, 0.0], [0.2, 0.6]])
+    alone = smooth(rank=0)
+    assert alone.local is not None
+    between = alone.kernel(points, points[:2])
+    scale = alone.standardisation.scale**2
+    np.testing.assert_allclose(between[:, 0, 0], scale * alone.local.sizes, rtol=1e-12)
+    np.testing.assert_allclose(between[:, 2], between[:, 0], rtol=1e-12)
+    assert np.all(between[:, 0, 1] < between[:, 0, 0])
+    moments = posterior.grid_moments()
+    cell = np.array([[axis[2] for axis in posterior.axes]])
+    assert moments.mean[(2,) * len(posterior.axes)] == pytest.approx(posterior.mean(cell)[0])
+    assert moments.std[(2,) * len(posterior.axes)] == pytest.approx(posterior.std(cell)[0])
+
+
+def test_a_fit_with_everything_is_saved_and_comes_back(tmp_path: Any) -> None:
+    axes = [np.linspace(0, 1, 5)] * 2
+    X = np.random.default_rng(0).random((8, 2))
+    posterior = bktf.fit(axes, X, X.sum(axis=1), seed=0, rank=2, local=True, adapt_rank=True, offsets=True, n_sweeps=6, n_burn_in=3)
+    posterior.save(tmp_path / "fit.npz")
+    again = bktf.load(tmp_path / "fit.npz")
+    points = np.array([[0.13, 0.77], [0.5, 0.25]])
+    for name in ("mean", "std", "draws_at"):
+        np.testing.assert_array_equal(getattr(again, name)(points), getattr(posterior, name)(points))
+    assert again.settings == posterior.settings
+    assert set(posterior.ranks) <= {0, 1, 2}
+
+
+def test_a_rare_allowed_point_is_found() -> None:
+    axes = [np.linspace(0, 1, 9)] * 2
+    X = np.random.default_rng(0).random((12, 2)) * 0.5
+    posterior = bktf.fit(axes, X, X.sum(axis=1), seed=0, rank=0, local=True, n_sweeps=8, n_burn_in=4)
+
+    def feasible(point: Floats) -> bool:
+        return bool(np.all(np.abs(point - [0.9, 0.1]) < 0.01))
+
+    for seed in range(5):
+        choice = acquisition.choose(posterior, "ei", exclude=X, feasible=feasible, free=(0, 1), seed=seed)
+        assert choice.point is not None
+        assert feasible(choice.point)
+
+
+def test_a_chance_of_success_draws_the_choice_away() -> None:
+    posterior = smooth(rank=0)
+
+    def chance(points: Floats) -> Floats:
+        return np.where(points[:, 0] < 0.5, 1.0, 1e-6)
+
+    free = range(len(posterior.axes))
+    assert acquisition.choose(posterior, "ei", exclude=posterior.X, chance=chance, free=free).point[0] < 0.5  # type: ignore[index]
+
+
+@pytest.mark.parametrize("free", [(7,), (True,)])
+def test_axes_that_are_not_there_cannot_be_free(free: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="free must name"):
+        acquisition.choose(smooth(rank=0), "ei", free=free)
+
+
+def test_a_warm_start_without_offsets_forgets_those_of_the_fit_before() -> None:
+    axes = [np.linspace(0, 1, 5)] * 2
+    X = np.random.default_rng(0).random((10, 2))
+    first = bktf.fit(axes, X, X.sum(axis=1), seed=0, offsets=True, n_sweeps=6, n_burn_in=3)
+    assert first.offsets.any()
+    second = bktf.fit(axes, X, X.sum(axis=1), seed=0, n_sweeps=6, n_burn_in=3, warm_start=first)
+    assert not second.offsets.any()
+
+
+def test_leaving_out_knows_the_variance_within_a_draw() -> None:
+    axes = [np.linspace(0, 1, 5)] * 2
+    X = np.random.default_rng(0).random((10, 2))
+    posterior = bktf.fit(axes, X, np.sin(4 * X.sum(axis=1)), seed=0, rank=0, local=True, n_sweeps=30, n_burn_in=20)
+    left = bktf.leave_one_out(posterior, index=[2])
+    without = bktf.fit(posterior.axes, np.delete(posterior.X, 2, axis=0), np.delete(posterior.y, 2), seed=0, rank=0, local=True,
+                       n_sweeps=30, n_burn_in=20)  # fmt: skip
+    mean, variance = without.moments_by_draw(posterior.X[2:3])
+    density = stats.norm(mean[:, 0], np.sqrt(variance[:, 0] + without.noise_std**2)).pdf(posterior.y[2]).mean()
+    assert left.log_density[0] == pytest.approx(math.log(density), rel=1e-9)
+
+
+def test_other_kernels_are_refused_where_nothing_would_hear_them() -> None:
+    axes = [np.linspace(0, 1, 5)] * 2
+    with pytest.raises(ValueError, match="the kernel of axis 1 is another"):
+        bktf.fit(axes, [[0.0, 0.0]], [1.0], rank=0, local=True, kernel=["matern32", "periodic"])
+
+
+def test_a_mirrored_process_is_the_process_of_mirrored_values() -> None:
+    posterior = smooth(rank=0)
+    points = np.array([[0.2, 0.6], [0.8, 0.0]])
+    for mirrored in (posterior.negated(), posterior.negated().negated().negated()):
+        np.testing.assert_allclose(mirrored.mean(points), -posterior.mean(points), rtol=1e-9)
+        np.testing.assert_allclose(mirrored.std(points), posterior.std(points), rtol=1e-9)
