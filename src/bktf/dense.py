@@ -124,6 +124,16 @@ def solve_upper(C, n, vector):
 
 
 @part
+def draw_normal(H, n, z, rng):
+    """Overwrite information z[:n] with a draw from the normal distribution of that information and precision H, and H with its factor."""
+    factor_cholesky(H, n)
+    solve_lower(H, n, z)
+    for i in range(n):
+        z[i] += rng.standard_normal()
+    solve_upper(H, n, z)
+
+
+@part
 def coefficient_posterior(G, rank, directions, precisions, targets, H, mode):
     """Write the Cholesky factor of z's posterior precision into H and z's posterior mean; return the log evidence.
 

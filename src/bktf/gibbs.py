@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from bktf._jit import kernel, part
-from bktf.dense import factor_cholesky, solve_lower, solve_upper
+from bktf.dense import draw_normal
 from bktf.processes import update_factors
 from bktf.records import Problem
 from bktf.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
@@ -319,11 +319,7 @@ def update_weights(problem, state, rng):
             precision[c, h] = noise_precision * inner(state.products[c], state.products[h])
         precision[c, c] += 1.0 / state.weight_vars[c]
         mean[c] = noise_precision * inner(state.products[c], problem.values)
-    factor_cholesky(precision, n_components)
-    solve_lower(precision, n_components, mean)
-    for c in range(n_components):
-        mean[c] += rng.standard_normal()
-    solve_upper(precision, n_components, mean)
+    draw_normal(precision, n_components, mean, rng)
     copy_into(problem.values, state.residual)
     for c in range(n_components):
         state.weights[c] = mean[c]

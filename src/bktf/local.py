@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from bktf._jit import kernel, part
-from bktf.dense import factor_cholesky, pivoted_root, solve_lower, solve_upper
+from bktf.dense import draw_normal, pivoted_root
 from bktf.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW, MAX_SHRINKS
 from bktf.sums import add_multiple, copy_into, fill, inner
 
@@ -209,11 +209,7 @@ def draw_values(separations, on_levels, logs, noise_precision, residual, out, rn
                 H[a, b] += scaled * G[i, b]
     for a in range(rank):
         H[a, a] += 1.0
-    factor_cholesky(H, rank)
-    solve_lower(H, rank, z)
-    for a in range(rank):
-        z[a] += rng.standard_normal()
-    solve_upper(H, rank, z)
+    draw_normal(H, rank, z, rng)
     for i in range(n):
         out[i] = 0.0
         for a in range(rank):
@@ -250,11 +246,7 @@ def update_weights(noise_root, weight_vars, values, products, weights, rng):
             precision[c, h] = inner(solved[c], solved[h])
         precision[c, c] += 1.0 / weight_vars[c]
         mean[c] = inner(solved[c], target)
-    factor_cholesky(precision, n_components)
-    solve_lower(precision, n_components, mean)
-    for c in range(n_components):
-        mean[c] += rng.standard_normal()
-    solve_upper(precision, n_components, mean)
+    draw_normal(precision, n_components, mean, rng)
     for c in range(n_components):
         weights[c] = mean[c]
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from bktf._jit import kernel, part
 from bktf.local import SQRT5
-from bktf.local_draws import LocalDraws
-from bktf.scores import log_expected_excess
+from bktf.local_draws import LocalDraws, moments
+from bktf.local_scores import log_improvement
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -59,42 +59,6 @@ def covariances(observed, on_levels, inverse, sizes, point, out):
             row[k] *= math.exp(-exponents[k])
 
 
-@part
-def moments(covariance, sizes, coefficients, roots, means, variances, solved):
-    """Write mean and variance (K,) of h at a point given its covariances (n, K); solved (n, K) becomes U⁻ᵀ·covariance."""
-    n, n_draws = covariance.shape
-    for k in range(n_draws):
-        means[k] = 0.0
-        variances[k] = sizes[k]
-    for a in range(n):
-        row, own, coefficient = solved[a], covariance[a], coefficients[a]
-        for k in range(n_draws):
-            means[k] += coefficient[k] * own[k]
-            row[k] = 0.0
-        for i in range(a + 1):
-            root, other = roots[a, i], covariance[i]
-            for k in range(n_draws):
-                row[k] += root[k] * other[k]
-        for k in range(n_draws):
-            variances[k] -= row[k] * row[k]
-    for k in range(n_draws):
-        variances[k] = max(variances[k], 1e-14 * sizes[k])
-
-
-@part
-def log_improvements(means, variances, thresholds, out):
-    """Write log EI of each draw into out (K,); return the logarithm of their mean."""
-    largest = -np.inf
-    for k in range(out.size):
-        deviation = math.sqrt(variances[k])
-        out[k] = math.log(deviation) + log_expected_excess((means[k] - thresholds[k]) / deviation)
-        largest = max(largest, out[k])
-    total = 0.0
-    for k in range(out.size):
-        total += math.exp(out[k] - largest)
-    return largest + math.log(total / out.size)
-
-
 @kernel
 def values(observed, on_levels, inverse, sizes, coefficients, roots, thresholds, points):
     """Log EI (N,) at scaled points (N, D)."""
@@ -105,7 +69,7 @@ def values(observed, on_levels, inverse, sizes, coefficients, roots, thresholds,
     for i in range(len(points)):
         covariances(observed, on_levels, inverse, sizes, points[i], covariance)
         moments(covariance, sizes, coefficients, roots, means, variances, solved)
-        out[i] = log_improvements(means, variances, thresholds, logs)
+        out[i] = log_improvement(means, variances, thresholds, logs)
     return out
 
 
@@ -129,7 +93,7 @@ def value_and_gradient(observed, on_levels, inverse, sizes, coefficients, roots,
     means, variances, logs = np.empty(n_draws), np.empty(n_draws), np.empty(n_draws)
     covariances(observed, on_levels, inverse, sizes, point, covariance)
     moments(covariance, sizes, coefficients, roots, means, variances, solved)
-    value = log_improvements(means, variances, thresholds, logs)
+    value = log_improvement(means, variances, thresholds, logs)
     by_mean, by_variance = np.empty(n_draws), np.empty(n_draws)
     for k in range(n_draws):
         share = math.exp(logs[k] - value) / n_draws

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf import local
-from bktf._jit import kernel
+from bktf._jit import kernel, part
 from bktf.cp import Moments
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MAX_JOINT = 256  # points that are drawn together; beyond that, block after block
+LEAST = 1e-14  # of the variance before anything was observed: what is left of it is not known better than this
 ROUNDING = 1e-10  # of the variance, added where a joint draw needs a factor of a covariance that is singular
 
 
@@ -50,38 +51,43 @@ def prepare(separations, on_levels, logs, noise_precision, residuals, roots, coe
     return True
 
 
+@part
+def moments(covariance, sizes, coefficients, roots, means, variances, solved):
+    """Write mean and variance (K,) of h at a point given its covariances (n, K); solved (n, K) becomes U⁻ᵀ·covariance."""
+    n, n_draws = covariance.shape
+    for k in range(n_draws):
+        means[k] = 0.0
+        variances[k] = sizes[k]
+    for a in range(n):
+        row, own, coefficient = solved[a], covariance[a], coefficients[a]
+        for k in range(n_draws):
+            means[k] += coefficient[k] * own[k]
+            row[k] = 0.0
+        for i in range(a + 1):
+            root, other = roots[a, i], covariance[i]
+            for k in range(n_draws):
+                row[k] += root[k] * other[k]
+        for k in range(n_draws):
+            variances[k] -= row[k] * row[k]
+    for k in range(n_draws):
+        variances[k] = max(variances[k], LEAST * sizes[k])
+
+
 @kernel
 def moments_of_cells(table, starts, cells, sizes, coefficients, roots, means, variances):
     """Write mean and variance (N, K) of h at cells (N, D) of a table (M, n, K) of correlations with the observations."""
     n, n_draws = coefficients.shape
-    products = np.empty((n, n_draws))
-    partial = np.empty(n_draws)
+    covariance, solved = np.empty((n, n_draws)), np.empty((n, n_draws))
     for i in range(cells.shape[0]):
-        mean, variance = means[i], variances[i]
-        for k in range(n_draws):
-            mean[k] = 0.0
-            variance[k] = sizes[k]
         for r in range(n):
-            row, coefficient = products[r], coefficients[r]
+            row = covariance[r]
             for k in range(n_draws):
                 row[k] = sizes[k]
             for d in range(cells.shape[1]):
                 factor = table[starts[d] + cells[i, d], r]
                 for k in range(n_draws):
                     row[k] *= factor[k]
-            for k in range(n_draws):
-                mean[k] += coefficient[k] * row[k]
-        for a in range(n):
-            for k in range(n_draws):
-                partial[k] = 0.0
-            for r in range(a + 1):
-                root, row = roots[a, r], products[r]
-                for k in range(n_draws):
-                    partial[k] += root[k] * row[k]
-            for k in range(n_draws):
-                variance[k] -= partial[k] * partial[k]
-        for k in range(n_draws):
-            variance[k] = max(variance[k], 0.0)
+        moments(covariance, sizes, coefficients, roots, means[i], variances[i], solved)
 
 
 class LocalDraws(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf import cp
-from bktf._jit import kernel
+from bktf._jit import kernel, part
 from bktf.local_draws import LocalDraws, local_draws
 from bktf.scores import log_expected_excess
 
@@ -21,27 +21,26 @@ Ints = NDArray[np.int64]
 MOST_DRAWS = 16  # draws that take part; each costs n² for every cell that is looked at
 
 
+@part
+def log_improvement(means, variances, thresholds, out):
+    """Write log EI at a point of each draw into out (K,); return the logarithm of their mean."""
+    largest = -np.inf
+    for k in range(out.size):
+        deviation = math.sqrt(variances[k])
+        out[k] = math.log(deviation) + log_expected_excess((means[k] - thresholds[k]) / deviation)
+        largest = max(largest, out[k])
+    total = 0.0
+    for k in range(out.size):
+        total += math.exp(out[k] - largest)
+    return largest + math.log(total / out.size)
+
+
 @kernel
-def log_improvement(means, variances, thresholds):
-    """The logarithm of EI at N points from the draws' moments (K, N)."""
-    n_draws, n = means.shape
-    out = np.empty(n)
-    for i in range(n):
-        total = 0.0
-        largest = -np.inf
-        for k in range(n_draws):
-            gain = means[k, i] - thresholds[k]
-            if variances[k, i] > 0.0:
-                deviation = math.sqrt(variances[k, i])
-                value = math.log(deviation) + log_expected_excess(gain / deviation)
-            else:
-                value = math.log(gain) if gain > 0.0 else -np.inf
-            if value > largest:
-                total = total * math.exp(largest - value) + 1.0
-                largest = value
-            elif value > -np.inf:
-                total += math.exp(value - largest)
-        out[i] = largest + math.log(total / n_draws) if total > 0.0 else -np.inf
+def log_improvements(means, variances, thresholds):
+    """Log EI (N,) at points from the draws' moments (N, K)."""
+    out, room = np.empty(len(means)), np.empty(thresholds.size)
+    for i in range(out.size):
+        out[i] = log_improvement(means[i], variances[i], thresholds, room)
     return out
 
 
@@ -62,7 +61,7 @@ class LocalScore(NamedTuple):
     def log_improvement(self, cells: Ints) -> Floats:
         """Log EI (n,)."""
         each = self.moments(cells)
-        return np.asarray(log_improvement(np.ascontiguousarray(each.mean), np.ascontiguousarray(each.variance), self.thresholds))
+        return np.asarray(log_improvements(np.ascontiguousarray(each.mean.T), np.ascontiguousarray(each.variance.T), self.thresholds))
 
 
 def given_pending(
