@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bktf import gibbs, processes
 from bktf.axes import Axis
 from bktf.bridges import plan_between
+from bktf.local_kernel import n_logs
 from bktf.records import Draws, Problem, State, Work
 
 Floats = NDArray[np.float64]
@@ -31,7 +32,7 @@ class ChainResult(NamedTuple):
     weight_vars: Floats  # (K, R)
     offsets: Floats  # (K, R, D)
     noise_precision: Floats  # (K,)
-    local_logs: Floats  # (K, D + 1)
+    local_logs: Floats  # (K, D + 2)
 
 
 def paced(total: int, guess: int, advance: Callable[[int, int], None], stop: threading.Event) -> None:
@@ -150,7 +151,7 @@ def run_chain(
         np.empty((n_kept, n_components)),
         np.empty((n_kept, n_components, n_dims)),
         np.empty(n_kept),
-        np.empty((n_kept, n_dims + 1)),
+        np.empty((n_kept, n_logs(n_dims))),
     )
     per_sweep = gibbs.steps_per_sweep(problem)
 

@@ -15,6 +15,7 @@ from bktf._jit import announce_compilation
 from bktf.axes import Axis, check_axes, check_log, check_points
 from bktf.bridges import steps_along
 from bktf.chains import ChainResult, run_chain, states_between
+from bktf.local_kernel import n_logs
 from bktf.model import Kernel, Priors, Settings, check_noise_std, resolve_active, resolve_kernels, whole_number
 from bktf.observations import Standardisation, check_values
 from bktf.posterior import Posterior
@@ -233,14 +234,14 @@ def _make_local(grid: tuple[Axis, ...], points: Floats, priors: Priors, present:
     first, second = np.triu_indices(len(points)) if present else (np.empty(0, dtype=np.int64),) * 2
     apart = np.abs(scaled[:, first] - scaled[:, second])
     shift = priors.local_lengthscale_log_mean + 0.5 * math.log(n_dims)
-    means = np.append(np.where(on_levels, priors.correlation_logit_mean, shift), priors.local_size_log_mean)
-    variances = np.append(np.where(on_levels, priors.correlation_logit_var, priors.local_lengthscale_log_var), priors.local_size_log_var)
+    means = np.where(on_levels, priors.correlation_logit_mean, shift)
+    variances = np.where(on_levels, priors.correlation_logit_var, priors.local_lengthscale_log_var)
     return LocalModel(
         present=bool(present),
         separations=np.ascontiguousarray(np.where(on_levels[:, None], apart > 0, apart).astype(float)),
         on_levels=on_levels.astype(np.int64),
-        log_means=means.astype(float),
-        log_vars=variances.astype(float),
+        log_means=np.append(means, (priors.local_size_log_mean, priors.local_share_logit_mean + math.log(n_dims))),
+        log_vars=np.append(variances, (priors.local_size_log_var, priors.local_share_logit_var)),
     )
 
 
@@ -266,7 +267,7 @@ def new_state(problem: Problem) -> State:
         products=np.zeros((n_components, n)),
         residual=np.zeros(n),
         local=np.zeros(n),
-        local_logs=np.zeros(n_dims + 1),
+        local_logs=np.zeros(n_logs(n_dims)),
     )
 
 

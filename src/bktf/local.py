@@ -1,10 +1,10 @@
 """The local component: a Gaussian process h for what a few products of factors cannot say.
 
-    h ~ GP(0, a·Π_d κ_d)          κ_d: Matérn 5/2 in |x_d − x'_d| / l_d, or equal correlation on an axis of levels
+    h ~ GP(0, a·Π_d κ_d)          κ_d: see `local_kernel`, where the parameters are explained too
     C = a·Π_d κ_d + I / τ         covariance at the n observations of what the components leave over, h integrated out
 
 Unlike a factor, h is no function of one coordinate: its covariance is a dense matrix, and an update costs O(n³). It is meant for
-hundreds of observations. Its parameters are kept as logarithms: log l_d (of the odds of the correlation on levels), then log a.
+hundreds of observations.
 
 Matrices are held as upper triangles C = Uᵀ·U, row by row, so that the loops of the factorisation run along rows.
 """
@@ -15,45 +15,12 @@ import numpy as np
 
 from bktf._jit import kernel, part
 from bktf.dense import draw_normal, pivoted_root
+from bktf.local_kernel import LOG_ODDS_HIGH, correlate, correlations_along, multiply_axes, multiply_axis, share_of
 from bktf.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW, MAX_SHRINKS
 from bktf.sums import add_multiple, copy_into, fill, inner
 
-SQRT5 = math.sqrt(5.0)
 SLICE_WIDTH = 2.0  # standard deviations of the prior
 LOG_SIZE_LOW, LOG_SIZE_HIGH = math.log(1e-8), math.log(1e8)  # of a and τ
-
-
-@part
-def correlations(separations, on_levels, logs, exponents, out):
-    """Write Π_d κ_d of each pair of observations into out (P,); exponents (P,) is room.
-
-    separations (D, P): |x_d − x'_d| on scaled axes, on levels 1 where they differ and 0 where they do not, of the pairs i ≤ j row by row.
-    """
-    fill(1.0, out)
-    fill(0.0, exponents)
-    for d in range(separations.shape[0]):
-        if on_levels[d]:
-            weaken(separations[d], 1.0 / (1.0 + math.exp(logs[d])), out)
-        else:
-            multiply_matern(separations[d], SQRT5 * math.exp(-logs[d]), exponents, out)
-    for p in range(out.size):
-        out[p] *= math.exp(-exponents[p])
-
-
-@part
-def weaken(apart, loss, out):
-    """Multiply out by 1 where levels are the same and by 1 − loss where they differ."""
-    for p in range(out.size):
-        out[p] *= 1.0 - apart[p] * loss
-
-
-@part
-def multiply_matern(apart, inverse, exponents, out):
-    """Multiply out by the polynomial of a Matérn 5/2 correlation and add to its exponents."""
-    for p in range(out.size):
-        r = inverse * apart[p]
-        out[p] *= 1.0 + r + r * r / 3.0
-        exponents[p] += r
 
 
 @part
@@ -88,9 +55,9 @@ def factor_upper(C):
 
 
 @part
-def solve_transposed(U, vector):
-    """Overwrite vector with U⁻ᵀ·vector for an upper triangular U."""
-    for k in range(U.shape[0]):
+def solve_transposed(U, vector, first):
+    """Overwrite vector, which is 0 before place `first`, with U⁻ᵀ·vector for an upper triangular U."""
+    for k in range(first, U.shape[0]):
         row, rest = U[k, k:], vector[k:]
         share = rest[0] / row[0]
         rest[0] = share
@@ -111,26 +78,29 @@ def write_rows(values, size, nugget, C):
 
 
 @part
-def factor_at(separations, on_levels, logs, noise_precision, room, C):
-    """Write the factor U of C at these parameters; room is (2, P). Return the log determinant, NaN where C is not positive definite."""
-    correlations(separations, on_levels, logs, room[0], room[1])
-    write_rows(room[1], math.exp(logs[separations.shape[0]]), 1.0 / noise_precision, C)
+def factor_at(separations, on_levels, logs, noise_precision, along, product, C):
+    """Write the factor U of C at these parameters; return the log determinant, NaN without a factor.
+
+    along (D, P) and product (P,) are room.
+    """
+    correlate(separations, on_levels, logs, along, product)
+    write_rows(product, math.exp(logs[on_levels.size]), 1.0 / noise_precision, C)
     return factor_upper(C)
 
 
 @kernel
-def log_evidence(separations, on_levels, logs, noise_precision, residual, room, C, solved):
-    """Log N(residual; 0, C) without its constant; writes U into C and U⁻ᵀ·residual into solved; −∞ where C is not positive definite."""
-    log_det = factor_at(separations, on_levels, logs, noise_precision, room, C)
+def log_evidence(product, size, nugget, residual, C, solved):
+    """Log N(residual; 0, C) without its constant, C = size·product + nugget·I; −∞ where C is not positive definite.
+
+    Writes U into C and U⁻ᵀ·residual into solved.
+    """
+    write_rows(product, size, nugget, C)
+    log_det = factor_upper(C)
     if not math.isfinite(log_det):
         return -np.inf
-    for i in range(residual.size):
-        solved[i] = residual[i]
-    solve_transposed(C, solved)
-    squares = 0.0
-    for i in range(residual.size):
-        squares += solved[i] * solved[i]
-    return -0.5 * (log_det + squares)
+    copy_into(residual, solved)
+    solve_transposed(C, solved, 0)
+    return -0.5 * (log_det + inner(solved, solved))
 
 
 @part
@@ -142,44 +112,76 @@ def log_prior(place, value, log_means, log_vars, noise_shape, noise_rate):
     return -0.5 * off * off / log_vars[place]
 
 
+@part
+def bounds(place, n_dims):
+    """Between which numbers a parameter lies: log l_d, then log a, the log odds of ρ, log τ."""
+    if place < n_dims:
+        return LOG_LENGTHSCALE_LOW, LOG_LENGTHSCALE_HIGH
+    return (-LOG_ODDS_HIGH, LOG_ODDS_HIGH) if place == n_dims + 1 else (LOG_SIZE_LOW, LOG_SIZE_HIGH)
+
+
+@part
+def product_at(place, trial, separations, on_levels, along, others, fresh, room, out):
+    """Write Π_d κ_d where the parameter at `place` has its trial value into out; for an axis, its new correlations into fresh.
+
+    others: the product over all axes but the one that changes; along: the correlations before the change.
+    """
+    n_dims = on_levels.size
+    share = share_of(trial[n_dims + 1])
+    if place < n_dims:
+        correlations_along(separations[place], on_levels[place], trial[place], room, fresh)
+        copy_into(others, out)
+        multiply_axis(fresh, on_levels[place], share, out)
+    elif place == n_dims + 1:
+        multiply_axes(along, on_levels, share, n_dims, out)
+    else:
+        copy_into(others, out)
+
+
 @kernel
 def update_parameters(
-    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, residual, logs, noise_precision, room, C, solved, rng
+    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, residual, logs, noise_precision, rng
 ):  # fmt: skip
     """One slice update of each parameter and of the noise precision, h integrated out; overwrites logs and noise_precision.
 
-    Leaves the factor of C at the new parameters in C.
+    A parameter belongs to one axis or to none, so the correlations along the others are kept.
     """
-    n_dims = separations.shape[0]
-    n_parameters = n_dims + (1 if noise_known else 2)
-    trial = np.empty(n_dims + 2)
-    for place in range(n_dims + 1):
+    n_dims, n_pairs = separations.shape
+    n, n_logs = residual.size, logs.size
+    trial = np.empty(n_logs + 1)
+    for place in range(n_logs):
         trial[place] = logs[place]
-    trial[n_dims + 1] = math.log(noise_precision[0])
-    current = log_evidence(separations, on_levels, trial, noise_precision[0], residual, room, C, solved)
-    for place in range(n_parameters):
+    trial[n_logs] = math.log(noise_precision[0])
+    along, others, fresh = np.empty((n_dims, n_pairs)), np.empty(n_pairs), np.empty(n_pairs)
+    product, room, C, solved = np.empty(n_pairs), np.empty(n_pairs), np.empty((n, n)), np.empty(n)
+    correlate(separations, on_levels, logs, along, product)
+    current = log_evidence(product, math.exp(trial[n_dims]), math.exp(-trial[n_logs]), residual, C, solved)
+    for place in range(n_logs + (0 if noise_known else 1)):
+        multiply_axes(along, on_levels, share_of(trial[n_dims + 1]), place, others)
         x = trial[place]
-        width = SLICE_WIDTH * (math.sqrt(log_vars[place]) if place <= n_dims else 1.5)
-        low, high = (LOG_LENGTHSCALE_LOW, LOG_LENGTHSCALE_HIGH) if place < n_dims else (LOG_SIZE_LOW, LOG_SIZE_HIGH)
+        width = SLICE_WIDTH * (math.sqrt(log_vars[place]) if place < n_logs else 1.5)
+        low, high = bounds(place, n_dims)
         level = current + log_prior(place, x, log_means, log_vars, noise_shape, noise_rate) + math.log(1.0 - rng.random())
         left = x - width * rng.random()
         right = min(left + width, high)
         left = max(left, low)
         for _ in range(MAX_SHRINKS):
             trial[place] = left + (right - left) * rng.random()
-            evidence = log_evidence(separations, on_levels, trial, math.exp(trial[n_dims + 1]), residual, room, C, solved)
+            product_at(place, trial, separations, on_levels, along, others, fresh, room, product)
+            evidence = log_evidence(product, math.exp(trial[n_dims]), math.exp(-trial[n_logs]), residual, C, solved)
             if evidence + log_prior(place, trial[place], log_means, log_vars, noise_shape, noise_rate) > level:
                 current = evidence
+                if place < n_dims:
+                    copy_into(fresh, along[place])
                 break
             if trial[place] < x:
                 left = trial[place]
             else:
                 right = trial[place]
             trial[place] = x
-    for place in range(n_dims + 1):
+    for place in range(n_logs):
         logs[place] = trial[place]
-    noise_precision[0] = math.exp(trial[n_dims + 1])
-    log_evidence(separations, on_levels, trial, noise_precision[0], residual, room, C, solved)
+    noise_precision[0] = math.exp(trial[n_logs])
 
 
 @kernel
@@ -189,10 +191,10 @@ def draw_values(separations, on_levels, logs, noise_precision, residual, out, rn
     With the covariance of h as G·Gᵀ, h = G·z and z has the precision I + τ·Gᵀ·G: no jitter, however smooth h is.
     """
     n = residual.size
-    room = np.empty((2, separations.shape[1]))
+    along, product = np.empty(separations.shape), np.empty(separations.shape[1])
     K = np.empty((n, n))
-    correlations(separations, on_levels, logs, room[0], room[1])
-    write_rows(room[1], math.exp(logs[separations.shape[0]]), 0.0, K)
+    correlate(separations, on_levels, logs, along, product)
+    write_rows(product, math.exp(logs[separations.shape[0]]), 0.0, K)
     for i in range(n):
         for j in range(i):
             K[i, j] = K[j, i]
@@ -220,8 +222,8 @@ def draw_values(separations, on_levels, logs, noise_precision, residual, out, rn
 def draw_prior(separations, on_levels, log_means, log_vars, logs, out, rng):
     """Write the parameters and the values of h at the observations, drawn from the prior, into logs and out."""
     n_dims = separations.shape[0]
-    for place in range(n_dims + 1):
-        low, high = (LOG_LENGTHSCALE_LOW, LOG_LENGTHSCALE_HIGH) if place < n_dims else (LOG_SIZE_LOW, LOG_SIZE_HIGH)
+    for place in range(logs.size):
+        low, high = bounds(place, n_dims)
         logs[place] = log_means[place]
         for _ in range(1000):
             proposal = log_means[place] + math.sqrt(log_vars[place]) * rng.standard_normal()
@@ -239,9 +241,9 @@ def update_weights(noise_root, weight_vars, values, products, weights, rng):
     mean = np.zeros(n_components)
     solved = products.copy()
     target = values.copy()
-    solve_transposed(noise_root, target)
+    solve_transposed(noise_root, target, 0)
     for c in range(n_components):
-        solve_transposed(noise_root, solved[c])
+        solve_transposed(noise_root, solved[c], 0)
         for h in range(c + 1):
             precision[c, h] = inner(solved[c], solved[h])
         precision[c, c] += 1.0 / weight_vars[c]
@@ -256,19 +258,23 @@ def update(
     separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights, logs,
     noise_precision, local_values, residual, rng,
 ):  # fmt: skip
-    """Draw the weights, then the parameters and the noise precision, all with h integrated out, then h; writes them and the residual."""
+    """Draw the weights, then the parameters and the noise precision, all with h integrated out, then h; writes them and the residual.
+
+    Only components ask for h at the observations. Without them it stays integrated out, and local_values is 0.
+    """
     n_components, n = products.shape
-    C = np.empty((n, n))
-    room = np.empty((2, separations.shape[1]))
-    solved = np.empty(n)
-    if n_components > 0 and math.isfinite(factor_at(separations, on_levels, logs, noise_precision[0], room, C)):
-        update_weights(C, weight_vars, values, products, weights, rng)
+    if n_components > 0:
+        C = np.empty((n, n))
+        along, product = np.empty(separations.shape), np.empty(separations.shape[1])
+        if math.isfinite(factor_at(separations, on_levels, logs, noise_precision[0], along, product, C)):
+            update_weights(C, weight_vars, values, products, weights, rng)
     copy_into(values, residual)
     for c in range(n_components):
         add_multiple(residual, -weights[c], products[c])
     update_parameters(
-        separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, residual, logs, noise_precision, room, C, solved,
-        rng,
-    )  # fmt: skip
-    draw_values(separations, on_levels, logs, noise_precision[0], residual, local_values, rng)
-    add_multiple(residual, -1.0, local_values)
+        separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, residual, logs, noise_precision, rng
+    )
+    fill(0.0, local_values)
+    if n_components > 0:
+        draw_values(separations, on_levels, logs, noise_precision[0], residual, local_values, rng)
+        add_multiple(residual, -1.0, local_values)

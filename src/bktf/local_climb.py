@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf._jit import kernel, part
-from bktf.local import SQRT5
 from bktf.local_draws import LocalDraws, moments
+from bktf.local_kernel import SQRT5, exponentiate
 from bktf.local_scores import log_improvement
 
 Floats = NDArray[np.float64]
@@ -34,40 +34,60 @@ LOG_TOLERANCE = 1e-3  # of log EI, below which a round has brought nothing
 
 
 @part
-def covariances(observed, on_levels, inverse, sizes, point, out):
-    """Write the covariance of h at a point with h at the observations into out (n, K); inverse (D, K): √5 / l, or ρ on levels."""
+def multiply_along(observed, d, coordinate, own, shares, powers, room, out, fall, wants_fall):
+    """Multiply out (n, K) by κ_d between a coordinate and the observations; fall: how fast log κ_d falls with the distance."""
     n, n_draws = out.shape
-    exponents = np.empty(n_draws)
+    for i in range(n):
+        row, apart = powers[i], abs(coordinate - observed[i, d])
+        for k in range(n_draws):
+            row[k] = -apart * own[k]
+    exponentiate(powers.reshape(powers.size), room)
+    for i in range(n):
+        total, row, falling, apart = out[i], powers[i], fall[i], abs(coordinate - observed[i, d])
+        for k in range(n_draws):
+            r = apart * own[k]
+            row[k] *= 1.0 - shares[k]
+            total[k] *= shares[k] + row[k] * (1.0 + r + r * r / 3.0)
+        if wants_fall:
+            for k in range(n_draws):
+                r = apart * own[k]
+                falling[k] = own[k] * row[k] * (r + r * r) / (3.0 * shares[k] + row[k] * (3.0 + 3.0 * r + r * r))
+
+
+@part
+def covariances(observed, on_levels, inverse, shares, sizes, point, powers, room, out, falls, wants_falls):
+    """Write the covariance of h at a point with h at the observations into out (n, K).
+
+    inverse (D, K): √5 / l, or the correlation on levels. Where they are wanted, falls (D, n, K) of `multiply_along` too. powers (n, K) and
+    room (n·K,) are room.
+    """
+    n, n_draws = out.shape
     for i in range(n):
         row = out[i]
         for k in range(n_draws):
             row[k] = sizes[k]
-            exponents[k] = 0.0
-        for d in range(point.size):
-            own = inverse[d]
-            if on_levels[d]:
-                if point[d] != observed[i, d]:
-                    for k in range(n_draws):
-                        row[k] *= own[k]
-            else:
-                apart = abs(point[d] - observed[i, d])
+    for d in range(point.size):
+        own = inverse[d]
+        if not on_levels[d]:
+            multiply_along(observed, d, point[d], own, shares, powers, room, out, falls[d if wants_falls else 0], wants_falls)
+            continue
+        for i in range(n):
+            if point[d] != observed[i, d]:
+                row = out[i]
                 for k in range(n_draws):
-                    r = apart * own[k]
-                    row[k] *= 1.0 + r + r * r / 3.0
-                    exponents[k] += r
-        for k in range(n_draws):
-            row[k] *= math.exp(-exponents[k])
+                    row[k] *= own[k]
 
 
 @kernel
-def values(observed, on_levels, inverse, sizes, coefficients, roots, thresholds, points):
+def values(observed, on_levels, inverse, shares, sizes, coefficients, roots, thresholds, points):
     """Log EI (N,) at scaled points (N, D)."""
     n, n_draws = coefficients.shape
     covariance, solved = np.empty((n, n_draws)), np.empty((n, n_draws))
     means, variances, logs = np.empty(n_draws), np.empty(n_draws), np.empty(n_draws)
+    powers, room, nothing = np.empty((n, n_draws)), np.empty(n * n_draws), np.empty((1, n, n_draws))
     out = np.empty(len(points))
     for i in range(len(points)):
-        covariances(observed, on_levels, inverse, sizes, points[i], covariance)
+        covariances(observed, on_levels, inverse, shares, sizes, points[i], powers, room, covariance, nothing, False)
         moments(covariance, sizes, coefficients, roots, means, variances, solved)
         out[i] = log_improvement(means, variances, thresholds, logs)
     return out
@@ -86,12 +106,13 @@ def slopes(gain, deviation, log_improvement):
 
 
 @kernel
-def value_and_gradient(observed, on_levels, inverse, sizes, coefficients, roots, thresholds, point, gradient):
+def value_and_gradient(observed, on_levels, inverse, shares, sizes, coefficients, roots, thresholds, point, gradient):
     """Log EI at a scaled point (D,); writes its gradient, 0 on axes of levels."""
     n, n_draws = coefficients.shape
     covariance, solved = np.empty((n, n_draws)), np.empty((n, n_draws))
     means, variances, logs = np.empty(n_draws), np.empty(n_draws), np.empty(n_draws)
-    covariances(observed, on_levels, inverse, sizes, point, covariance)
+    powers, room, falls = np.empty((n, n_draws)), np.empty(n * n_draws), np.empty((point.size, n, n_draws))
+    covariances(observed, on_levels, inverse, shares, sizes, point, powers, room, covariance, falls, True)
     moments(covariance, sizes, coefficients, roots, means, variances, solved)
     value = log_improvement(means, variances, thresholds, logs)
     by_mean, by_variance = np.empty(n_draws), np.empty(n_draws)
@@ -114,16 +135,11 @@ def value_and_gradient(observed, on_levels, inverse, sizes, coefficients, roots,
     for d in range(point.size):
         gradient[d] = 0.0
         if not on_levels[d]:
-            own = inverse[d]
             for i in range(n):
-                row = weights[i]
-                signed = point[d] - observed[i, d]
-                apart = abs(signed)
-                total = 0.0
+                row, fall, total = weights[i], falls[d, i], 0.0
                 for k in range(n_draws):
-                    r = apart * own[k]
-                    total += row[k] * own[k] * (r + r * r) / (3.0 + 3.0 * r + r * r)
-                gradient[d] -= total if signed > 0.0 else -total
+                    total += row[k] * fall[k]
+                gradient[d] -= total if point[d] > observed[i, d] else -total
     return value
 
 
@@ -140,14 +156,14 @@ class Ascent(NamedTuple):
         """Log EI (N,) at scaled points (N, D)."""
         own = self.local
         return np.asarray(
-            values(own.observed, own.on_levels, self.inverse, own.sizes, own.coefficients, own.roots, self.thresholds, points)
+            values(own.observed, own.on_levels, self.inverse, own.shares, own.sizes, own.coefficients, own.roots, self.thresholds, points)
         )
 
     def value_and_gradient(self, point: Floats) -> tuple[float, Floats]:
         """Log EI and its gradient (D,) at a scaled point."""
         own, gradient = self.local, np.empty(point.size)
         value = value_and_gradient(
-            own.observed, own.on_levels, self.inverse, own.sizes, own.coefficients, own.roots, self.thresholds, point, gradient
+            own.observed, own.on_levels, self.inverse, own.shares, own.sizes, own.coefficients, own.roots, self.thresholds, point, gradient
         )
         return float(value), gradient
 
@@ -291,5 +307,5 @@ def _spread(candidates: Floats, order: Ints) -> list[int]:
 
 def make_ascent(local: LocalDraws, thresholds: Floats, axes: tuple[Floats, ...], free: NDArray[np.bool_]) -> Ascent:
     """The search over the box that scaled axes span."""
-    inverse = np.where(local.on_levels, 1.0 / (1.0 + np.exp(-local.logs[:, :-1])), SQRT5 * np.exp(-local.logs[:, :-1]))
+    inverse = np.where(local.on_levels, 1.0 / (1.0 + np.exp(-local.logs[:, :-2])), SQRT5 * np.exp(-local.logs[:, :-2]))
     return Ascent(local, np.ascontiguousarray(inverse.T), thresholds, axes, free)

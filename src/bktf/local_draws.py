@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bktf import local
 from bktf._jit import kernel, part
 from bktf.cp import Moments
+from bktf.local_kernel import correlations
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,21 +29,21 @@ def prepare(separations, on_levels, logs, noise_precision, residuals, roots, coe
     """Write U⁻ᵀ (n, n, K), C = Uᵀ·U, and C⁻¹·residual (n, K) of each draw into roots and coefficients; return whether all went well."""
     n_draws, n = residuals.shape
     C = np.empty((n, n))
-    room = np.empty((2, separations.shape[1]))
+    along, product = np.empty(separations.shape), np.empty(separations.shape[1])
     column = np.empty(n)
     for k in range(n_draws):
-        if not math.isfinite(local.factor_at(separations, on_levels, logs[k], noise_precision[k], room, C)):
+        if not math.isfinite(local.factor_at(separations, on_levels, logs[k], noise_precision[k], along, product, C)):
             return False
         for j in range(n):
             for i in range(n):
                 column[i] = 0.0
             column[j] = 1.0
-            local.solve_transposed(C, column)
+            local.solve_transposed(C, column, j)
             for i in range(n):
                 roots[i, j, k] = column[i]
         for i in range(n):
             column[i] = residuals[k, i]
-        local.solve_transposed(C, column)
+        local.solve_transposed(C, column, 0)
         for j in range(n):
             total = 0.0
             for i in range(j, n):
@@ -95,7 +96,7 @@ class LocalDraws(NamedTuple):
 
     observed: Floats  # (n, D) scaled coordinates of the observations
     on_levels: NDArray[np.bool_]  # (D,)
-    logs: Floats  # (K, D + 1)
+    logs: Floats  # (K, D + 2) its parameters; see `local_kernel`
     noise_precision: Floats  # (K,)
     residuals: Floats  # (K, n) observations minus what the components say
     coefficients: Floats  # (n, K)
@@ -104,11 +105,16 @@ class LocalDraws(NamedTuple):
     @property
     def sizes(self) -> Floats:
         """The variance of h before anything was observed, (K,)."""
-        return np.exp(self.logs[:, -1])
+        return np.exp(self.logs[:, -2])
+
+    @property
+    def shares(self) -> Floats:
+        """ρ, (K,)."""
+        return np.asarray(1.0 / (1.0 + np.exp(-self.logs[:, -1])))
 
     def table(self, d: int, coords: Floats) -> Floats:
         """Correlations along one axis between scaled coordinates and the observations, (u, n, K)."""
-        return correlations(np.abs(coords[:, None] - self.observed[:, d]), bool(self.on_levels[d]), self.logs[:, d])
+        return correlations(np.abs(coords[:, None] - self.observed[:, d]), bool(self.on_levels[d]), self.logs[:, d], self.shares)
 
     def moments(self, tables: Sequence[Floats], index: Ints) -> Moments:
         """Mean and variance of h within each draw at points given as indices into tables, (K, N) each."""
@@ -128,7 +134,7 @@ class LocalDraws(NamedTuple):
         """Covariances of h between scaled points before anything was observed, (K, n, n2)."""
         total = np.broadcast_to(self.sizes, (len(first), len(second), len(self.logs))).copy()
         for d, levels in enumerate(self.on_levels):
-            total *= correlations(np.abs(first[:, None, d] - second[:, d]), bool(levels), self.logs[:, d])
+            total *= correlations(np.abs(first[:, None, d] - second[:, d]), bool(levels), self.logs[:, d], self.shares)
         return np.moveaxis(total, 2, 0)
 
     def draw_at(self, points: Floats, rng: np.random.Generator) -> Floats:
@@ -164,16 +170,6 @@ class LocalDraws(NamedTuple):
             logs=self.logs[kept], noise_precision=self.noise_precision[kept], residuals=self.residuals[kept],
             coefficients=np.ascontiguousarray(self.coefficients[:, kept]), roots=np.ascontiguousarray(self.roots[:, :, kept]),
         )  # fmt: skip
-
-
-def correlations(apart: Floats, on_levels: bool, logs: Floats) -> Floats:
-    """The correlation along one axis at distances, one for each draw in a last dimension (none for a single one)."""
-    logs = np.asarray(logs)
-    if on_levels:
-        rho = 1.0 / (1.0 + np.exp(-logs))
-        return np.where((apart > 0.0)[(..., *(None,) * logs.ndim)], rho, 1.0)
-    r = apart[(..., *(None,) * logs.ndim)] * (local.SQRT5 * np.exp(-logs))
-    return np.asarray((1.0 + r + r * r / 3.0) * np.exp(-r))
 
 
 def local_draws(observed: Floats, on_levels: NDArray[np.bool_], logs: Floats, noise_precision: Floats, residuals: Floats) -> LocalDraws:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bktf import dense, levels, processes
+from bktf.local_kernel import LOG_ODDS_HIGH
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +42,9 @@ class Priors:
     local_noise_rate: takes the place of noise_rate where there is a local component; the noise then need not stand for what a few
         components cannot say
     local_size_log_mean, local_size_log_var: the logarithm of the local component's variance ~ N(mean, var)
+    local_share_logit_mean, local_share_logit_var: log of the odds ρ / (1 − ρ), divided by D, ~ N(mean, var), ρ the share of every ordered
+        axis of the local component that is constant: near 1 main effects, near 0 everything depends on all axes at once. With odds of
+        D / 2 about two axes act together, in however many dimensions
 
     Paper: section 3.1.
     """
@@ -61,6 +65,8 @@ class Priors:
     local_noise_rate: float = 1e-4
     local_size_log_mean: float = 0.0
     local_size_log_var: float = 1.0
+    local_share_logit_mean: float = -math.log(2.0)
+    local_share_logit_var: float = 4.0
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -79,6 +85,11 @@ class Priors:
             raise ValueError(
                 f"Priors.local_lengthscale_log_mean must lie in ({low:.2f}, {high / 2:.2f}); got {self.local_lengthscale_log_mean}. "
                 "It is the logarithm of a length on axes scaled to [0, 1], divided by √D"
+            )
+        if not -LOG_ODDS_HIGH < self.local_share_logit_mean < LOG_ODDS_HIGH / 2:  # half of the range is for D
+            raise ValueError(
+                f"Priors.local_share_logit_mean must lie in ({-LOG_ODDS_HIGH:g}, {LOG_ODDS_HIGH / 2:g}); "
+                f"got {self.local_share_logit_mean}. It is the logarithm of the odds of a share, divided by D"
             )
         if not low < self.correlation_logit_mean < high:
             raise ValueError(

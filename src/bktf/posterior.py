@@ -63,7 +63,7 @@ class Posterior:
     noise_precision: Floats  # (K,)
     weight_vars: Floats  # (K, R) prior variances of the weights: all the same, unless the rank adapts
     offsets: Floats  # (K, R, D) what factors vary around; 0 without offsets
-    local_logs: Floats | None = None  # (K, D + 1) parameters of the local component, where there is one; see `local`
+    local_logs: Floats | None = None  # (K, D + 2) parameters of the local component, where there is one; see `local_kernel`
 
     def __repr__(self) -> str:
         """Sizes and the noise level."""
@@ -271,7 +271,9 @@ class Posterior:
         if self.local_logs is not None:
             for d, axis in enumerate(self.grid):
                 quantities[f"local_{'correlation_odds' if axis.kernel.on_levels else 'lengthscale'}[{d}]"] = np.exp(self.local_logs[:, d])
-            quantities["local_size"] = np.exp(0.5 * self.local_logs[:, -1])
+            quantities["local_size"] = np.exp(0.5 * self.local_logs[:, -2])
+            if not all(axis.kernel.on_levels for axis in self.grid):
+                quantities["local_constant_share"] = 1.0 / (1.0 + np.exp(-self.local_logs[:, -1]))
         return quantities
 
     def diagnostics(self) -> Diagnostics:
@@ -320,6 +322,9 @@ class Posterior:
             n_draws, n_components = arrays["weights"].shape  # earlier versions knew no other prior of weights, and no offsets
             arrays.setdefault("weight_vars", np.full((n_draws, n_components), settings["priors"]["weight_var"]))
             arrays.setdefault("offsets", np.zeros((n_draws, n_components, len(grid))))
+            local_logs = arrays.get("local_logs")
+            if local_logs is not None and local_logs.shape[1] == len(grid) + 1:  # nor a constant share: its odds were 0
+                local_logs = np.column_stack((local_logs, np.full(n_draws, -np.inf)))
             return cls(
                 grid=grid,
                 states=tuple(arrays[f"states_{d}"] for d in range(len(grid))),
@@ -328,7 +333,7 @@ class Posterior:
                 standardisation=Standardisation(**settings["standardisation"]),
                 known_noise_std=settings["known_noise_std"],
                 seed=int(settings["seed"]),
-                local_logs=arrays.get("local_logs"),
+                local_logs=local_logs,
                 **{name: arrays[name] for name in ARRAYS},
             )
         except (KeyError, TypeError, ValueError) as error:

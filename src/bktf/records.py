@@ -23,8 +23,8 @@ class LocalModel(NamedTuple):
     present: bool
     separations: Floats  # (D, P)
     on_levels: NDArray[np.int64]  # (D,)
-    log_means: Floats  # (D + 1,) of the priors of its parameters
-    log_vars: Floats  # (D + 1,)
+    log_means: Floats  # (D + 2,) of the priors of its parameters
+    log_vars: Floats  # (D + 2,)
 
 
 @record
@@ -77,7 +77,7 @@ class State(NamedTuple):
     products: Floats  # (R, n) product of the factors at each observation
     residual: Floats  # (n,) values − Σ weight·product − local
     local: Floats  # (n,) the local component at the observations
-    local_logs: Floats  # (D + 1,) its parameters
+    local_logs: Floats  # (D + 2,) its parameters
 
 
 @record
@@ -100,4 +100,4 @@ class Draws(NamedTuple):
     weight_vars: Floats  # (K, R)
     offsets: Floats  # (K, R, D)
     noise_precision: Floats  # (K,)
-    local_logs: Floats  # (K, D + 1)
+    local_logs: Floats  # (K, D + 2)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import oracles
-from bktf import dense, gibbs, levels
+from bktf import dense, gibbs, levels, local
 from bktf._jit import kernel
 from bktf.axes import Axis
 from bktf.fitting import make_problem, new_state
@@ -82,7 +82,7 @@ class Record(NamedTuple):
     covariance: Floats  # (N, D, 3) entries 00, 01, 11 of each axis's matrix
     joint: Floats  # (N, 5) products of data, f and parameters
     fresh: Floats  # (N, 5)
-    local: Floats  # (N, D + 3) parameters of the local component, its first two values
+    local: Floats  # (N, D + 4) parameters of the local component, its first two values
     bookkeeping: Floats  # (N,) largest difference between the residual that was kept and the one computed anew
 
 
@@ -140,6 +140,10 @@ def apply(update, problem, state, work, rng):
         for _ in range(2):
             for position in range(n_dims * (1 if problem.shared else n_components) + 1):
                 gibbs.take_step(problem, state, work, position, rng)
+        if problem.local.present and n_components == 0:  # then the sampler never draws its values
+            own = problem.local
+            local.draw_values(own.separations, own.on_levels, state.local_logs, state.noise_precision[0], problem.values, state.local, rng)
+            gibbs.refresh(problem, state)
 
 
 @kernel
@@ -161,10 +165,10 @@ def replicate(update, problem, state, work, record, rng):
             total += state.residual[i] * state.residual[i]
         joint_statistics(problem, state, record.joint[k])
         record.noise[k] = state.noise_precision[0]
-        for p in range(n_dims + 1):
+        for p in range(n_dims + 2):
             record.local[k, p] = state.local_logs[p]
         for i in range(2):
-            record.local[k, n_dims + 1 + i] = state.local[i]
+            record.local[k, n_dims + 2 + i] = state.local[i]
         record.chi2[k] = state.noise_precision[0] * total
         for c in range(n_components):
             record.weights[k, c] = state.weights[c] / math.sqrt(state.weight_vars[c])
@@ -188,7 +192,7 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
     record = Record(
         np.zeros(n_replicates), np.zeros(n_replicates), np.zeros((n_replicates, n_components)), np.zeros((n_replicates, n_components)),
         np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros((n_replicates, n_dims, 3)),
-        np.zeros((n_replicates, 5)), np.zeros((n_replicates, 5)), np.zeros((n_replicates, n_dims + 3)), np.zeros(n_replicates),
+        np.zeros((n_replicates, 5)), np.zeros((n_replicates, 5)), np.zeros((n_replicates, n_dims + 4)), np.zeros(n_replicates),
     )  # fmt: skip
     replicate(UPDATES.index(update), problem, new_state(problem), make_work(problem), record, np.random.default_rng(seed))
     p = {"bookkeeping": float(record.bookkeeping.max() < 1e-9), "chi2": ks(record.chi2, stats.chi2(problem.values.size).cdf)}
@@ -225,16 +229,16 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
 def local_p_values(record: Record, problem: Problem) -> dict[str, float]:
     """Of the local component: its parameters, its first value, and the second given the first."""
     own, n_dims = problem.local, problem.active.shape[1]
-    logs, first, second = record.local[:, : n_dims + 1], record.local[:, n_dims + 1], record.local[:, n_dims + 2]
-    p = {f"local parameter[{d}]": ks(logs[:, d], stats.norm(own.log_means[d], math.sqrt(own.log_vars[d])).cdf) for d in range(n_dims + 1)}
-    rho = np.ones(len(logs))
+    logs, first, second = record.local[:, : n_dims + 2], record.local[:, n_dims + 2], record.local[:, n_dims + 3]
+    p = {f"local parameter[{d}]": ks(logs[:, d], stats.norm(own.log_means[d], math.sqrt(own.log_vars[d])).cdf) for d in range(n_dims + 2)}
+    rho, share = np.ones(len(logs)), 1 / (1 + np.exp(-logs[:, n_dims + 1]))
     for d in range(n_dims):
         apart = own.separations[d, 1]  # the second pair is that of the first two observations
         if own.on_levels[d]:
             rho *= 1 / (1 + np.exp(-logs[:, d])) if apart else 1.0
         else:
             r = math.sqrt(5) * apart * np.exp(-logs[:, d])
-            rho *= (1 + r + r * r / 3) * np.exp(-r)
+            rho *= share + (1 - share) * (1 + r + r * r / 3) * np.exp(-r)
     scale = np.exp(0.5 * logs[:, n_dims])
     p["local value"] = ks(first / scale, stats.norm().cdf)
     p["local innovation"] = ks((second - rho * first) / scale / np.sqrt(1 - rho * rho), stats.norm().cdf)

@@ -98,7 +98,15 @@ BUGS = {
         "gibbs.py", [("information = problem.offset_mean / problem.offset_var", "information = 0.0")], "axes", {"offsets": True},
     ),
     "wrong sign of the log determinant, local component": (
-        "local.py", [("return -0.5 * (log_det + squares)", "return -0.5 * (squares - log_det)")],
+        "local.py", [("-0.5 * (log_det + inner(solved, solved))", "-0.5 * (inner(solved, solved) - log_det)")],
+        "two sweeps", {"local": True, "active": []},
+    ),
+    "an axis forgets its new correlations, local component": (
+        "local.py", [("                    copy_into(fresh, along[place])\n", "                    pass\n")],
+        "two sweeps", {"local": True, "active": []},
+    ),
+    "the constant share is left out of trials, local component": (
+        "local.py", [("multiply_axis(fresh, on_levels[place], share, out)", "multiply_axis(fresh, on_levels[place], 0.0, out)")],
         "two sweeps", {"local": True, "active": []},
     ),
     "values of the local component drawn without noise": (

@@ -1,6 +1,8 @@
 """The local component against dense formulas, its draws against exact moments, choosing against looking at every cell."""
 
 import math
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import bktf
-from bktf import acquisition, local, local_draws
+from bktf import acquisition, local, local_draws, local_kernel
 from bktf.local_climb import make_ascent
 
 Floats = NDArray[np.float64]
@@ -21,19 +23,20 @@ def example(n: int, seed: int = 0) -> tuple[Floats, Floats, Floats]:
     rng = np.random.default_rng(seed)
     X = rng.random((n, 3))
     X[:, 1] = rng.integers(0, 3, n)
-    return X, np.append(rng.normal(-0.5, 0.5, 3), 0.3), rng.standard_normal(n)
+    return X, np.append(rng.normal(-0.5, 0.5, 3), (0.3, -0.8)), rng.standard_normal(n)
 
 
 def covariance(A: Floats, B: Floats, logs: Floats) -> Floats:
     """The kernel as it is written down."""
-    K = np.full((len(A), len(B)), math.exp(logs[-1]))
+    K = np.full((len(A), len(B)), math.exp(logs[3]))
+    share = 1 / (1 + math.exp(-logs[4]))
     for d in range(A.shape[1]):
         apart = np.abs(A[:, None, d] - B[None, :, d])
         if LEVELS[d]:
             K *= np.where(apart > 0, 1 / (1 + math.exp(-logs[d])), 1.0)
         else:
             r = math.sqrt(5) * apart / math.exp(logs[d])
-            K *= (1 + r + r * r / 3) * np.exp(-r)
+            K *= share + (1 - share) * (1 + r + r * r / 3) * np.exp(-r)
     return K
 
 
@@ -43,11 +46,32 @@ def pairs(X: Floats) -> Floats:
     return np.ascontiguousarray(np.where(LEVELS[:, None], apart > 0, apart).astype(float))
 
 
+def test_many_exponentials_at_once_are_those_of_numpy() -> None:
+    x = -np.concatenate(([0.0, 1e-300, 1e-9, 0.34657, 0.34658, 699.9, 700.0], np.random.default_rng(0).exponential(20.0, 5000)))
+    found = x.copy()
+    local_kernel.exponentiate(found, np.empty_like(x))
+    np.testing.assert_allclose(found, np.exp(x), rtol=5e-16)
+    beyond = np.array([-701.0, -1e5, -math.inf])
+    local_kernel.exponentiate(beyond, np.empty(3))
+    assert (beyond < 1e-300).all()
+
+
+def test_a_constant_share_near_one_leaves_main_effects() -> None:
+    """Differences over two axes at once vanish for a sum of functions of one axis; their variance shows how far the kernel is from that."""
+    table = local_kernel.correlations(np.array([[0.0, 0.4], [0.4, 0.0]]), False, np.zeros(2), np.array([0.0, 0.99]))
+    corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    K = table[corners[:, None, 0], corners[None, :, 0]] * table[corners[:, None, 1], corners[None, :, 1]]
+    both, one = np.array([1.0, -1.0, -1.0, 1.0]), np.array([1.0, -1.0, 0.0, 0.0])
+    ratio = np.einsum("i,ijk,j->k", both, K, both) / np.einsum("i,ijk,j->k", one, K, one)
+    assert ratio[1] < 0.02 * ratio[0]
+
+
 @pytest.mark.parametrize("n", [1, 2, 7, 40])
 def test_the_log_evidence_is_that_of_a_normal_vector(n: int) -> None:
     X, logs, r = example(n)
-    C, solved, room = np.empty((n, n)), np.empty(n), np.empty((2, n * (n + 1) // 2))
-    found = local.log_evidence(pairs(X), LEVELS.astype(np.int64), logs, 20.0, r, room, C, solved)
+    C, solved, product = np.empty((n, n)), np.empty(n), np.empty(n * (n + 1) // 2)
+    local_kernel.correlate(pairs(X), LEVELS.astype(np.int64), logs, np.empty((3, product.size)), product)
+    found = local.log_evidence(product, math.exp(logs[3]), 1 / 20.0, r, C, solved)
     expected = stats.multivariate_normal(np.zeros(n), covariance(X, X, logs) + np.eye(n) / 20.0).logpdf(r)
     assert found == pytest.approx(expected + 0.5 * n * math.log(2 * math.pi), rel=1e-11)
 
@@ -102,6 +126,18 @@ def test_mean_and_std_are_those_of_the_draws(rank: int) -> None:
     np.testing.assert_allclose(draws.std(axis=0), posterior.std(points), rtol=0.15)
 
 
+def test_a_file_from_before_the_constant_share_is_read_as_without(tmp_path: Path) -> None:
+    posterior = smooth(rank=0)
+    assert posterior.local_logs is not None
+    without = np.column_stack((posterior.local_logs[:, :-1], np.full(posterior.n_draws, -math.inf)))
+    replace(posterior, local_logs=posterior.local_logs[:, :-1]).save(tmp_path / "old.npz")
+    back = bktf.load(tmp_path / "old.npz")
+    points = np.array([[0.1, 0.35], [0.9, 0.05]])
+    np.testing.assert_allclose(back.mean(points), replace(posterior, local_logs=without).mean(points))
+    assert np.isfinite(back.std(points)).all()
+    assert np.abs(back.mean(points) - posterior.mean(points)).max() > 1e-6
+
+
 @pytest.mark.parametrize("chosen", ["ei", "ucb"])
 def test_the_choice_is_the_best_cell_by_definition(chosen: str) -> None:
     posterior = smooth(n_sweeps=38)  # sixteen draws: all take part
@@ -140,7 +176,7 @@ def test_other_acquisitions_are_refused_and_so_is_no_model_at_all() -> None:
 def ascent(n: int, threshold: float, seed: int = 0) -> Any:
     """Log EI under 16 draws in a box with levels in the middle."""
     X, _, r = example(n, seed)
-    logs = np.random.default_rng(seed + 1).normal(-0.5, 0.5, (16, 4))
+    logs = np.random.default_rng(seed + 1).normal(-0.5, 0.5, (16, 5))
     draws = local_draws.local_draws(X, LEVELS, logs, np.full(16, 1e4), np.repeat(r[None], 16, axis=0))
     axes = (np.linspace(0, 1, 11), np.arange(3.0), np.linspace(0, 1, 11))
     return make_ascent(draws, np.full(16, threshold), axes, ~LEVELS)
