@@ -274,7 +274,7 @@ def test_a_mixed_space_is_optimised() -> None:
 def test_conditional_parameters_are_left_to_the_independent_sampler(caplog: pytest.LogCaptureFixture) -> None:
     def objective(trial: Trial) -> float:
         if trial.suggest_categorical("model", ["tree", "net"]) == "tree":
-            return abs(trial.suggest_int("depth", 1, 5) - 3) + abs(trial.suggest_float("shrink", 0, 1) - 0.5)
+            return 0.25 * abs(trial.suggest_int("depth", 1, 5) - 3) + abs(trial.suggest_float("shrink", 0, 1) - 0.5)
         return abs(trial.suggest_float("rate", 0, 1) - 0.2) + abs(trial.suggest_float("shrink", 0, 1) - 0.5)
 
     with caplog.at_level(logging.WARNING, "bktf"):
