@@ -16,11 +16,15 @@ from bktf.experiments.tables import markdown
 from bktf.model import Priors
 from bktf.strategy import Strategy
 
-N_SEEDS = 1
+N_SEEDS = 2
 QUICK_CONTESTS = ("grid-branin", "levy4r")
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # name: what it is, settings that differ from the default
     "process": ("a process on finite spaces too", {"model": "process"}),
     "process, plain": ("never of warped values", {"model": "process", "compress": False}),
+    "process, whole": (
+        "no share of an axis is constant",
+        {"model": "process", "priors": Priors(local_share_logit_mean=-7.9, local_share_logit_var=0.01)},
+    ),
     "process, more noise": ("prior of the noise as for components", {"model": "process", "priors": Priors(local_noise_rate=0.01)}),
     "process, short": ("length-scales a priori half as long", {"model": "process", "priors": Priors(local_lengthscale_log_mean=-1.6)}),
     "components": ("three products of factors everywhere", {"model": "components"}),
