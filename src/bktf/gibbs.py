@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from bktf._jit import kernel, part
-from bktf.dense import draw_normal
+from bktf.conjugate import shrinkage_shape, spread_weight_vars, update_noise, update_offset, update_shrinkage, update_weights
 from bktf.processes import update_factors
 from bktf.records import Problem
 from bktf.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
@@ -25,7 +25,6 @@ from bktf.sums import (
     fill,
     gather_alone,
     gather_evidence,
-    inner,
     multiply,
     scaled_product,
     to_pseudo_observations,
@@ -94,60 +93,6 @@ def update_covariances(problem, state, from_prior, rng):
             for i in range(m):
                 for j in range(m):
                     covariance[i, j] = drawn[i, j]
-
-
-@part
-def shrinkage_shape(problem, c):
-    """The shape of the gamma variable that shrinks component c and all shrunk ones after it."""
-    for before in range(c):
-        if problem.shrunk[before]:
-            return problem.shrinkage_rest
-    return problem.shrinkage_first
-
-
-@part
-def spread_weight_vars(problem, state):
-    """Write the prior variances of the weights: weight_var divided by the product of all gamma variables up to each."""
-    precision = 1.0 / problem.weight_var
-    for c in range(state.weights.size):
-        precision *= state.shrinkage[c]
-        state.weight_vars[c] = 1.0 / precision if problem.shrunk[c] else problem.weight_var
-
-
-@part
-def update_shrinkage(problem, state, rng):
-    """Draw the gamma variables of the multiplicative gamma process one after the other given the weights.
-
-    Paper: section 6, the prior it proposes for learning the rank (Bhattacharya and Dunson 2011).
-    """
-    n_components = state.weights.size
-    for c in range(n_components):
-        if problem.shrunk[c]:
-            squares = 0.0
-            n_after = 0
-            for later in range(c, n_components):
-                if problem.shrunk[later]:
-                    n_after += 1
-                    squares += state.weights[later] * state.weights[later] / state.weight_vars[later]
-            rate = 1.0 + 0.5 * squares / state.shrinkage[c]
-            state.shrinkage[c] = rng.standard_gamma(shrinkage_shape(problem, c) + 0.5 * n_after) / rate
-            spread_weight_vars(problem, state)
-
-
-@part
-def update_offset(problem, state, c, d, precisions, targets, rng):
-    """Draw the offset of one factor given how the factor varies around it; takes it off the targets."""
-    start = problem.starts[d]
-    factor, old = state.factors[c], state.offsets[c, d]
-    precision = 1.0 / problem.offset_var
-    information = problem.offset_mean / problem.offset_var
-    for j in range(targets.shape[0]):
-        precision += precisions[j, 0]
-        information += precisions[j, 0] * (targets[j, 0] - (factor[start + j, 0] - old))
-    offset = information / precision + rng.standard_normal() / math.sqrt(precision)
-    state.offsets[c, d] = offset
-    for j in range(targets.shape[0]):
-        targets[j, 0] -= offset
 
 
 @kernel
@@ -295,35 +240,6 @@ def update_axis(problem, state, work, first, last, d, rng):
         state.lengthscales[c, d] = lengthscale
         store_factor(drawn[k], state.offsets[c, d], start, state.factors[c])
         multiply(work.prefixes[c - first], state.factors[c], start, cells, work.prefixes[c - first])
-
-
-@part
-def update_noise(problem, state, rng):
-    """Draw the noise precision given everything else. Paper: appendix, "Sampling model noise precision"."""
-    if problem.noise_known:
-        return
-    squares = inner(state.residual, state.residual)
-    shape = problem.noise_shape + 0.5 * problem.values.size
-    state.noise_precision[0] = rng.standard_gamma(shape) / (problem.noise_rate + 0.5 * squares)
-
-
-@part
-def update_weights(problem, state, rng):
-    """Draw all weights given everything else and refresh the residual. Paper: appendix, "Sampling weight vector"."""
-    n_components = state.weights.size
-    noise_precision = state.noise_precision[0]
-    precision = np.zeros((n_components, n_components))
-    mean = np.zeros(n_components)
-    for c in range(n_components):
-        for h in range(c + 1):
-            precision[c, h] = noise_precision * inner(state.products[c], state.products[h])
-        precision[c, c] += 1.0 / state.weight_vars[c]
-        mean[c] = noise_precision * inner(state.products[c], problem.values)
-    draw_normal(precision, n_components, mean, rng)
-    copy_into(problem.values, state.residual)
-    for c in range(n_components):
-        state.weights[c] = mean[c]
-        add_multiple(state.residual, -mean[c], state.products[c])
 
 
 @part

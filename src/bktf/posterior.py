@@ -3,7 +3,7 @@
 import math
 import os
 import threading
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,16 +17,14 @@ from bktf.axes import Axis, check_points
 from bktf.chains import moments_between, states_between
 from bktf.diagnostics import Diagnostics, diagnose
 from bktf.local_draws import LocalDraws, local_draws
-from bktf.model import AxisKernel, Priors, Settings
+from bktf.model import Priors, Settings
 from bktf.observations import Standardisation
-from bktf.storage import read_npz, write_npz
+from bktf.posterior_file import read_fields, write_posterior
 
 Floats = NDArray[np.float64]
 
 MAX_GRID = 20_000_000  # cells that grid_moments is willing to hold, 160 MB per array
 MAX_LOCAL_GRID = 200_000  # where each cell has to be asked of every draw's local component
-FILE_FORMAT = 2  # 1 has no offsets, prior variances of weights or local component, and is read
-ARRAYS = ("X", "y", "active", "lengthscales", "weights", "noise_precision", "weight_vars", "offsets")
 OFF_GRID_STREAM, LOCAL_STREAM = 1, 2  # spawn keys of the fit's seed: chains take (0, ·), draws between axis points (1,), local ones (2,)
 SHARE = 0.01  # of the variance, that a component must have to count for the rank
 LOCAL_BLOCK = 2000  # points whose moments are found together where there is a local component
@@ -288,56 +286,12 @@ class Posterior:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to this .npz file (no pickle); `bktf.load` reads it back."""
-        settings = {
-            "format": FILE_FORMAT,
-            "kernels": [[axis.kernel.kind, axis.kernel.period] for axis in self.grid],
-            "log": [axis.log for axis in self.grid],
-            "priors": asdict(self.priors),
-            "settings": asdict(self.settings),
-            "standardisation": asdict(self.standardisation),
-            "known_noise_std": self.known_noise_std,
-            "seed": str(self.seed),  # may exceed what JSON readers take as a number
-        }
-        arrays = {name: getattr(self, name) for name in ARRAYS}
-        if self.local_logs is not None:
-            arrays["local_logs"] = self.local_logs
-        for d, axis in enumerate(self.grid):
-            arrays[f"axis_{d}"], arrays[f"states_{d}"] = axis.points, self.states[d]
-            if axis.kernel.covariance is not None:
-                arrays[f"covariance_{d}"] = axis.kernel.covariance
-        write_npz(path, settings, arrays)
+        write_posterior(path, self)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Posterior":
         """Read a posterior that `save` wrote."""
-        settings, arrays = read_npz(path)
-        if settings.get("format") not in (1, FILE_FORMAT):
-            raise ValueError(f"{os.fspath(path)!r} has file format {settings.get('format')!r}; this version reads 1 and {FILE_FORMAT}")
-        try:
-            log = settings.get("log", [False] * len(settings["kernels"]))
-            grid = tuple(
-                Axis(arrays[f"axis_{d}"], AxisKernel(kind, period, arrays.get(f"covariance_{d}")), log[d])
-                for d, (kind, period) in enumerate(settings["kernels"])
-            )
-            n_draws, n_components = arrays["weights"].shape  # earlier versions knew no other prior of weights, and no offsets
-            arrays.setdefault("weight_vars", np.full((n_draws, n_components), settings["priors"]["weight_var"]))
-            arrays.setdefault("offsets", np.zeros((n_draws, n_components, len(grid))))
-            local_logs = arrays.get("local_logs")
-            if local_logs is not None and local_logs.shape[1] == len(grid) + 1:  # nor a constant share: its odds were 0
-                local_logs = np.column_stack((local_logs, np.full(n_draws, -np.inf)))
-            return cls(
-                grid=grid,
-                states=tuple(arrays[f"states_{d}"] for d in range(len(grid))),
-                priors=Priors(**settings["priors"]),
-                settings=Settings(**settings["settings"]),
-                standardisation=Standardisation(**settings["standardisation"]),
-                known_noise_std=settings["known_noise_std"],
-                seed=int(settings["seed"]),
-                local_logs=local_logs,
-                **{name: arrays[name] for name in ARRAYS},
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{os.fspath(path)!r} is damaged: {error!r}") from None
+        return cls(**read_fields(path))
 
     def moments_by_draw(self, X: ArrayLike) -> tuple[Floats, Floats]:
         """Mean and variance of f at points within each draw, (K, n) each, in the units of y.

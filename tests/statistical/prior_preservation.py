@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import oracles
-from bktf import dense, gibbs, levels, local
+from bktf import conjugate, dense, gibbs, levels, local
 from bktf._jit import kernel
 from bktf.axes import Axis
 from bktf.fitting import make_problem, new_state
@@ -129,13 +129,13 @@ def apply(update, problem, state, work, rng):
                 gibbs.update_axis(problem, state, work, first, first + size, d, rng)
             gibbs.leave_block(state, work, first, first + size)
     elif update == 1:
-        gibbs.update_noise(problem, state, rng)
+        conjugate.update_noise(problem, state, rng)
     elif update == 2:
-        gibbs.update_weights(problem, state, rng)
+        conjugate.update_weights(problem, state, rng)
     elif update == 4:
         gibbs.update_covariances(problem, state, False, rng)
     elif update == 5:
-        gibbs.update_shrinkage(problem, state, rng)
+        conjugate.update_shrinkage(problem, state, rng)
     else:
         for _ in range(2):
             for position in range(n_dims * (1 if problem.shared else n_components) + 1):

@@ -29,7 +29,8 @@ BUGS = {
         "gibbs.py", [("state.weights[first],", "1.0,")], "axes", {},
     ),
     "n for n/2 in the noise update": (
-        "gibbs.py", [("problem.noise_shape + 0.5 * problem.values.size", "problem.noise_shape + 1.0 * problem.values.size")], "noise", {},
+        "conjugate.py", [("problem.noise_shape + 0.5 * problem.values.size", "problem.noise_shape + 1.0 * problem.values.size")],
+        "noise", {},
     ),
     "wrong sign of the log determinant": (
         "matern32.py",
@@ -71,7 +72,7 @@ BUGS = {
         "two sweeps", {},
     ),
     "weights drawn from the prior": (
-        "gibbs.py", [("inner(state.products[c], state.products[h])", "0.0"), ("inner(state.products[c], problem.values)", "0.0")],
+        "conjugate.py", [("inner(state.products[c], state.products[h])", "0.0"), ("inner(state.products[c], problem.values)", "0.0")],
         "weights", {},
     ),
     "wrong sign of the log determinant, unordered levels": (
@@ -85,17 +86,17 @@ BUGS = {
         "levels.py", [("factors[c, start + i, 0] * factors[c, start + j, 0]", "0.5")], "two sweeps", {"kernel": "wishart"},
     ),
     "shrinkage ignores half of the weights' squares": (
-        "gibbs.py", [("rate = 1.0 + 0.5 * squares", "rate = 1.0 + 0.25 * squares")], "shrinkage", {"adapt_rank": True},
+        "conjugate.py", [("rate = 1.0 + 0.5 * squares", "rate = 1.0 + 0.25 * squares")], "shrinkage", {"adapt_rank": True},
     ),
     "shrinkage counts one weight too many": (
-        "gibbs.py", [("shrinkage_shape(problem, c) + 0.5 * n_after", "shrinkage_shape(problem, c) + 0.5 * (n_after + 1)")],
+        "conjugate.py", [("shrinkage_shape(problem, c) + 0.5 * n_after", "shrinkage_shape(problem, c) + 0.5 * (n_after + 1)")],
         "shrinkage", {"adapt_rank": True},
     ),
     "offset not taken off the targets": (
-        "gibbs.py", [("        targets[j, 0] -= offset\n", "        pass\n")], "axes", {"offsets": True},
+        "conjugate.py", [("        targets[j, 0] -= offset\n", "        pass\n")], "axes", {"offsets": True},
     ),
     "offset drawn without its prior's mean": (
-        "gibbs.py", [("information = problem.offset_mean / problem.offset_var", "information = 0.0")], "axes", {"offsets": True},
+        "conjugate.py", [("information = problem.offset_mean / problem.offset_var", "information = 0.0")], "axes", {"offsets": True},
     ),
     "wrong sign of the log determinant, local component": (
         "local.py", [("-0.5 * (log_det + inner(solved, solved))", "-0.5 * (inner(solved, solved) - log_det)")],
@@ -114,7 +115,7 @@ BUGS = {
         "two sweeps", {"local": True, "active": []},
     ),
     "noise drawn from the prior": (
-        "gibbs.py",
+        "conjugate.py",
         [("shape = problem.noise_shape + 0.5 * problem.values.size", "shape = problem.noise_shape"), ("0.5 * squares)", "0.0 * squares)")],
         "noise", {},
     ),
