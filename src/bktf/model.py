@@ -62,7 +62,7 @@ class Priors:
     correlation_logit_var: float = 2.0
     local_lengthscale_log_mean: float = math.log(0.4)
     local_lengthscale_log_var: float = 1.0
-    local_noise_rate: float = 1e-4
+    local_noise_rate: float = 1e-5
     local_size_log_mean: float = 0.0
     local_size_log_var: float = 1.0
     local_share_logit_mean: float = -math.log(2.0)

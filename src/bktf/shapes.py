@@ -4,7 +4,7 @@
     components    products of factors, the paper's model, of plain values: a warp would bend sums and products into something else
     both          components and a local component in one sampler
     auto          a process where a parameter is continuous. On finite spaces coordinates come again, and what components learn at one point
-                  they know of a whole row: there components choose twice, then a process once
+                  they know of a whole row: there the two take turns, and with more points components have more of them
 
 docs/model_choices.md has the measurements behind these rules.
 """
@@ -28,7 +28,8 @@ Ints = NDArray[np.int64]
 
 N_FOLDS = 5
 MAX_LOCAL = 300  # observations up to which there is a process or a local component; their cost is cubic
-TURNS = 3  # on a finite space the process has every third turn
+EARLY = 20  # points up to which a process has every second turn on a finite space: it needs fewer to be of use
+EARLY_TURNS, LATER_TURNS = 2, 6  # of which the process has one
 SHOWN_SWEEPS, SHOWN_CHAINS = 64, 4  # of a process that is shown, so that quantiles come from enough draws
 
 
@@ -45,7 +46,7 @@ def shape_of(strategy: Strategy, n: int, turn: int, is_finite: bool) -> str:
     """
     model = strategy.model
     if model == "auto":
-        model = "components" if is_finite and turn % TURNS else "process"
+        model = "components" if is_finite and turn % (EARLY_TURNS if turn < EARLY else LATER_TURNS) else "process"
     return "components" if n > MAX_LOCAL or strategy.acquisition not in ("ei", "ucb") else model
 
 

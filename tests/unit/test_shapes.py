@@ -31,7 +31,8 @@ def wave(X: Floats) -> Floats:
 @pytest.mark.parametrize(
     ("model", "n", "is_finite", "shape"),
     [
-        ("auto", 20, False, "process"), ("auto", 21, True, "process"), ("auto", 22, True, "components"), ("auto", 23, True, "components"),
+        ("auto", 20, False, "process"), ("auto", 18, True, "process"), ("auto", 19, True, "components"), ("auto", 22, True, "components"),
+        ("auto", 24, True, "process"), ("auto", 27, True, "components"), ("auto", 28, True, "components"),
         ("auto", 301, False, "components"), ("process", 300, True, "process"), ("process", 301, True, "components"),
         ("components", 20, False, "components"), ("both", 20, True, "both"), ("both", 301, True, "components"),
     ],
@@ -116,8 +117,8 @@ def test_a_batch_takes_turns_too() -> None:
     history = History(X, wave(X / 8), np.empty((0, 2)), X, np.empty((0, 2)))
     strategy = Strategy(n_sweeps=20, n_burn_in=10)
     model = fit_history(parameters, history, strategy, False, 0, {})
-    assert [model.in_turn(i).rank for i in range(6)] == [0, 3, 3, 0, 3, 3]
-    assert model.in_turn(3) is model.posterior
+    assert [model.in_turn(i).rank for i in range(6)] == [3, 0, 3, 0, 3, 0]
+    assert model.in_turn(2) is model.posterior
     assert len(next_points(model, strategy, False, 0, 3, None)) == 3
 
 
