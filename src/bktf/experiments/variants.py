@@ -70,7 +70,7 @@ def variants_table(lines: Sequence[Line], n_seeds: int) -> str:
     rows = []
     for name in ("bktf", *VARIANTS):
         runs = {c.name: [line for line in lines_of(lines, c.name, name) if line["seed"] < n_seeds] for c in contests}
-        if not all(len(own) == n_seeds for own in runs.values()):
+        if not runs or not all(len(own) == n_seeds for own in runs.values()):
             continue
         regret = {c.name: np.mean([r[-1] for seed, r in normalised(lines, c, name).items() if seed < n_seeds]) for c in contests}
         means = []
