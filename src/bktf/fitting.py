@@ -15,7 +15,7 @@ from bktf._jit import announce_compilation
 from bktf.axes import Axis, check_axes, check_log, check_points
 from bktf.bridges import steps_along
 from bktf.chains import ChainResult, run_chain, states_between
-from bktf.local_kernel import n_logs
+from bktf.local_kernel import LOG_ODDS_HIGH, n_logs
 from bktf.model import Kernel, Priors, Settings, check_noise_std, resolve_active, resolve_kernels, whole_number
 from bktf.observations import Standardisation, check_values
 from bktf.posterior import Posterior
@@ -70,9 +70,9 @@ def fit(
         log: whether an axis is measured on a logarithmic scale; one for all axes, or a list with one for each.
         priors: see `bktf.Priors`.
         shared_lengthscales: one length-scale per dimension for all components instead of one each.
-        local: add a Gaussian process with a product kernel for what the components leave over: Matérn 5/2 on ordered axes, equal
-            correlation on levels, whatever `kernel` says of the components. With `rank` 0 it is all there is. The cost is cubic in n, and
-            answers hold n² numbers for every draw.
+        local: add a Gaussian process with a product kernel for what the components leave over: a constant and Matérn 5/2 on ordered
+            axes, in shares that are learned, so that main effects are in it, and equal correlation on levels, whatever `kernel` says of the
+            components. With `rank` 0 it is all there is. The cost is cubic in n, and answers hold n² numbers for every draw.
         adapt_rank: shrink the weights of components of more than one dimension, more from one to the next (a multiplicative gamma
             process), so that `rank` is only the most there can be; see `Posterior.ranks`.
         offsets: factors vary around an offset that is learned, instead of around 0, so that a direction that does not matter costs nothing.
@@ -101,7 +101,7 @@ def fit(
     ]
     if unheard:
         raise ValueError(
-            f"a local component by itself (rank 0) is Matérn 5/2 on ordered axes and equal correlation on levels; the kernel of axis "
+            f"a local component by itself (rank 0) has Matérn 5/2 on ordered axes and equal correlation on levels; the kernel of axis "
             f"{unheard[0]} is another. Leave it out, or give components by rank"
         )
     observed_at = check_points(X, base)
@@ -236,11 +236,12 @@ def _make_local(grid: tuple[Axis, ...], points: Floats, priors: Priors, present:
     shift = priors.local_lengthscale_log_mean + 0.5 * math.log(n_dims)
     means = np.where(on_levels, priors.correlation_logit_mean, shift)
     variances = np.where(on_levels, priors.correlation_logit_var, priors.local_lengthscale_log_var)
+    share = min(priors.local_share_logit_mean + math.log(n_dims), LOG_ODDS_HIGH - 1.0)
     return LocalModel(
         present=bool(present),
         separations=np.ascontiguousarray(np.where(on_levels[:, None], apart > 0, apart).astype(float)),
         on_levels=on_levels.astype(np.int64),
-        log_means=np.append(means, (priors.local_size_log_mean, priors.local_share_logit_mean + math.log(n_dims))),
+        log_means=np.append(means, (priors.local_size_log_mean, share)),
         log_vars=np.append(variances, (priors.local_size_log_var, priors.local_share_logit_var)),
     )
 
@@ -322,7 +323,8 @@ def _resume(
         if not problem.noise_known:
             state.noise_precision[0] = warm.noise_precision[k] / ratio**2
     if problem.local.present and warm.local_logs is not None:
-        state.local_logs[:] = warm.local_logs[k]
+        known = np.isfinite(warm.local_logs[k])  # a file from before the constant share knows nothing of it
+        state.local_logs[known] = warm.local_logs[k][known]
     for d, axis in enumerate(grid):
         old = warm.grid[d]
         states = warm.states[d][k : k + 1]

@@ -42,9 +42,9 @@ class Priors:
     local_noise_rate: takes the place of noise_rate where there is a local component; the noise then need not stand for what a few
         components cannot say
     local_size_log_mean, local_size_log_var: the logarithm of the local component's variance ~ N(mean, var)
-    local_share_logit_mean, local_share_logit_var: log of the odds ρ / (1 − ρ), divided by D, ~ N(mean, var), ρ the share of every ordered
-        axis of the local component that is constant: near 1 main effects, near 0 everything depends on all axes at once. With odds of
-        D / 2 about two axes act together, in however many dimensions
+    local_share_logit_mean, local_share_logit_var: the logarithm of ρ / (1 − ρ) / D ~ N(mean, var), ρ the share of every ordered axis of
+        the local component that is constant: near 1 main effects, near 0 everything depends on all axes at once. With odds of D / 2
+        about two of D ordered axes act together; D counts axes of levels too
 
     Paper: section 3.1.
     """
@@ -89,7 +89,7 @@ class Priors:
         if not -LOG_ODDS_HIGH < self.local_share_logit_mean < LOG_ODDS_HIGH / 2:  # half of the range is for D
             raise ValueError(
                 f"Priors.local_share_logit_mean must lie in ({-LOG_ODDS_HIGH:g}, {LOG_ODDS_HIGH / 2:g}); "
-                f"got {self.local_share_logit_mean}. It is the logarithm of the odds of a share, divided by D"
+                f"got {self.local_share_logit_mean}. It is the logarithm of odds divided by D"
             )
         if not low < self.correlation_logit_mean < high:
             raise ValueError(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bktf.axes import Axis
+from bktf.local_kernel import n_logs
 from bktf.model import AxisKernel, Priors, Settings
 from bktf.observations import Standardisation
 from bktf.storage import read_npz, write_npz
@@ -55,8 +56,11 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
         arrays.setdefault("weight_vars", np.full((n_draws, n_components), settings["priors"]["weight_var"]))
         arrays.setdefault("offsets", np.zeros((n_draws, n_components, len(grid))))
         local_logs = arrays.get("local_logs")
-        if local_logs is not None and local_logs.shape[1] == len(grid) + 1:  # nor a constant share: its odds were 0
-            local_logs = np.column_stack((local_logs, np.full(n_draws, -np.inf)))
+        if local_logs is not None:
+            if local_logs.shape == (n_draws, n_logs(len(grid)) - 1):  # nor a constant share: its odds were 0
+                local_logs = np.column_stack((local_logs, np.full(n_draws, -np.inf)))
+            if local_logs.shape != (n_draws, n_logs(len(grid))):
+                raise ValueError(f"local_logs has shape {local_logs.shape}")
         return {
             "grid": grid,
             "states": tuple(arrays[f"states_{d}"] for d in range(len(grid))),

@@ -59,7 +59,8 @@ class BKTFSampler(BaseSampler):
         beta: weight of the standard deviation in "ucb".
         model: the shape of the surrogate. "process": a fully Bayesian Gaussian process. "components": products of factors, the paper's
             model. "both": the two in one sampler. "auto", the default: a process where a parameter is continuous; on a finite space
-            components choose twice and then a process once. With "max" and "thompson", and with more than 300 trials, it is components.
+            the two take turns, one each up to 20 points, then components five times of six. With "max" and
+            "thompson", and with more than 300 trials, it is components.
         rank: components of the surrogate; by default 3.
         n_sweeps: sweeps of each chain of components; by default 400.
         n_burn_in: how many of them to drop; by default 85 %.

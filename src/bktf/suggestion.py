@@ -131,7 +131,7 @@ def fit_history(
 def caution(history: History) -> float:
     """The power to which the chance of success is raised: 12 where a tenth of the latest trials failed, doubling with every 3 % more.
 
-    The model of success is rough and improvement looks largest where nothing has a value, so plain EI × chance spends up to two fifths of
+    The model of success is rough and improvement looks largest where nothing has a value, so plain EI × chance spends up to four fifths of
     its trials in a failing quarter; docs/sampler.md has the figures.
     """
     latest = history.tried[-CAUTION_WINDOW:].tolist()

@@ -102,10 +102,6 @@ BUGS = {
         "local.py", [("-0.5 * (log_det + inner(solved, solved))", "-0.5 * (inner(solved, solved) - log_det)")],
         "two sweeps", {"local": True, "active": []},
     ),
-    "an axis forgets its new correlations, local component": (
-        "local.py", [("                    copy_into(fresh, along[place])\n", "                    pass\n")],
-        "two sweeps", {"local": True, "active": []},
-    ),
     "the constant share is left out of trials, local component": (
         "local.py", [("multiply_axis(fresh, on_levels[place], share, out)", "multiply_axis(fresh, on_levels[place], 0.0, out)")],
         "two sweeps", {"local": True, "active": []},

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import bktf
-from bktf import acquisition, local, local_draws, local_kernel
+from bktf import acquisition, local, local_draws, local_kernel, slice_sampling
 from bktf.local_climb import make_ascent
 
 Floats = NDArray[np.float64]
@@ -76,6 +76,43 @@ def test_the_log_evidence_is_that_of_a_normal_vector(n: int) -> None:
     assert found == pytest.approx(expected + 0.5 * n * math.log(2 * math.pi), rel=1e-11)
 
 
+def slice_updates(X: Floats, r: Floats, logs: Floats, means: Floats, variances: Floats, noise: float, rng: Any) -> Floats:
+    """One slice update of each parameter as it is written down, nothing kept between trials; then log precision of the noise."""
+    now = np.append(logs, math.log(noise))
+    low, high = slice_sampling.LOG_LENGTHSCALE_LOW, slice_sampling.LOG_LENGTHSCALE_HIGH
+    bounds = [(low, high)] * 3 + [(local.LOG_SIZE_LOW, local.LOG_SIZE_HIGH), (-local_kernel.LOG_ODDS_HIGH, local_kernel.LOG_ODDS_HIGH)]
+    bounds.append((local.LOG_SIZE_LOW, local.LOG_SIZE_HIGH))
+
+    def log_density(at: Floats, place: int) -> float:
+        C = covariance(X, X, at[:5]) + np.eye(len(X)) * math.exp(-at[5])
+        prior = -0.5 * (at[place] - means[place]) ** 2 / variances[place] if place < 5 else at[5] - 1e-3 * math.exp(at[5])
+        return float(prior - 0.5 * (np.linalg.slogdet(C)[1] + r @ np.linalg.solve(C, r)))
+
+    for place in range(6):
+        width = local.SLICE_WIDTH * (math.sqrt(variances[place]) if place < 5 else 1.5)
+        level = log_density(now, place) + math.log(1 - rng.random())
+        left = now[place] - width * rng.random()
+        left, right = max(left, bounds[place][0]), min(left + width, bounds[place][1])
+        while True:
+            trial = now.copy()
+            trial[place] = left + (right - left) * rng.random()
+            if log_density(trial, place) > level:
+                break
+            left, right = (trial[place], right) if trial[place] < now[place] else (left, trial[place])
+        now = trial
+    return now
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_updates_that_keep_correlations_are_those_that_keep_nothing(seed: int) -> None:
+    X, logs, r = example(9, seed)
+    means, variances = np.array([-0.5, 0.0, -0.5, 0.0, 0.3]), np.array([1.0, 2.0, 1.0, 1.0, 4.0])
+    expected = slice_updates(X, r, logs, means, variances, 20.0, np.random.default_rng(seed))
+    noise = np.array([20.0])
+    local.update_parameters(pairs(X), LEVELS.astype(np.int64), means, variances, 1.0, 1e-3, 0, r, logs, noise, np.random.default_rng(seed))
+    np.testing.assert_allclose(np.append(logs, np.log(noise)), expected, rtol=1e-8)
+
+
 def test_values_at_the_observations_are_drawn_with_the_exact_moments() -> None:
     X, logs, r = example(5)
     rng, out = np.random.default_rng(1), np.empty(5)
@@ -136,6 +173,22 @@ def test_a_file_from_before_the_constant_share_is_read_as_without(tmp_path: Path
     np.testing.assert_allclose(back.mean(points), replace(posterior, local_logs=without).mean(points))
     assert np.isfinite(back.std(points)).all()
     assert np.abs(back.mean(points) - posterior.mean(points)).max() > 1e-6
+    warm = bktf.fit(back.axes, back.X, back.y, rank=0, local=True, n_sweeps=20, n_burn_in=10, n_chains=2, seed=0, warm_start=back)
+    assert warm.local_logs is not None
+    assert np.isfinite(warm.local_logs).all()
+    replace(posterior, local_logs=posterior.local_logs[:, :2]).save(tmp_path / "damaged.npz")
+    with pytest.raises(ValueError, match=r"is damaged: .*local_logs has shape"):
+        bktf.load(tmp_path / "damaged.npz")
+
+
+def test_a_constant_share_stays_in_its_range_in_many_dimensions() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((6, 60))
+    priors = bktf.Priors(local_share_logit_mean=3.99, local_share_logit_var=1e-4)
+    settings: dict[str, Any] = {"rank": 0, "local": True, "priors": priors, "n_sweeps": 20, "n_burn_in": 10}
+    posterior = bktf.fit([np.linspace(0, 1, 3)] * 60, X, X[:, 0], seed=0, **settings)
+    assert posterior.local_logs is not None
+    assert (posterior.local_logs[:, -1] < local_kernel.LOG_ODDS_HIGH).all()
 
 
 @pytest.mark.parametrize("chosen", ["ei", "ucb"])
