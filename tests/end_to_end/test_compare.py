@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bktf import cli, warmup
-from bktf.experiments.lines import read_lines
+from bktf.experiments.lines import processor, read_lines
 from conftest import ROOT
 
 
@@ -61,6 +61,10 @@ def test_goals_and_variants_in_small(quick: Path) -> None:
     goals = read_lines(quick / "goals.jsonl")
     assert {(line["problem"], line["method"]) for line in goals} >= {("griewank4-shifted", "grid"), ("hartmann6", "box")}
     assert all(len(line["values"]) <= line["settings"]["budget"] == 12 for line in goals)
+    for line in (*goals, *read_lines(quick / "compare.jsonl")):
+        assert line["commit"]
+        assert line["processor"] == processor()
+        assert len(line["points"]) == len(line["values"])
     assert (quick / "tables" / "goals.md").read_text(encoding="utf-8").count("\n") == 2 + len(goals)
     assert cli.main(["compare", "--quick", "--variants", "--jobs", "1", "--results", str(quick.parent)]) == 0
     variants = read_lines(quick / "choices.jsonl")

@@ -10,7 +10,7 @@ import pytest
 
 from bktf import cli, warmup
 from bktf.experiments import tuning
-from bktf.experiments.lines import append_line, read_lines
+from bktf.experiments.lines import append_line, processor, read_lines
 from bktf.experiments.reproduce import EXPERIMENTS, Request, reproduce, tasks_of
 from conftest import ROOT
 
@@ -45,12 +45,19 @@ def test_quick_makes_every_table_and_figure(quick: Path) -> None:
     assert {line["problem"] for line in read_lines(quick / "tuning.jsonl")} == {"rf-classifier", "rf-regressor"}
 
 
-def test_lines_say_versions_settings_and_seeds(quick: Path) -> None:
+def test_lines_say_all_that_a_replay_needs(quick: Path) -> None:
     for name in ("functions", "intro", "hyperpriors", "tuning", "details"):
         for line in read_lines(quick / f"{name}.jsonl"):
             assert line["settings"]["budget"] == (1 if name == "tuning" else 2)
             assert line["seed"] == 0
             assert {"bktf", "numpy", "python"} <= line["versions"].keys()
+            assert line["commit"]
+            assert line["processor"] == processor()
+            assert len(line["points"]) == len(line["values"])
+            assert all(len(point) == len(line["points"][0]) for point in line["points"])
+    for line in read_lines(quick / "scores" / "rf-classifier.jsonl"):
+        assert line["commit"]
+        assert line["processor"] == processor()
 
 
 def test_a_second_time_nothing_is_run_and_the_tables_are_the_same(quick: Path, capsys: pytest.CaptureFixture[str]) -> None:

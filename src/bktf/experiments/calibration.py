@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf.experiments.arena import CONTESTS, Contest, sample
-from bktf.experiments.contests import commit
-from bktf.experiments.lines import Job, Line, rounded, versions
+from bktf.experiments.lines import Job, Line, made_with, rounded
 from bktf.experiments.peers import Cube
 from bktf.shapes import fit_shape, shown
 from bktf.strategy import Strategy, seed_for
@@ -47,8 +46,7 @@ def run_calibration(job: Job) -> Line:
     covered = [float(np.mean((low <= truth) & (truth <= high))) for low, high in intervals]
     widths = [float(np.mean(high - low) / truth.std()) for low, high in intervals]
     result: dict[str, Any] = {"coverage": rounded(covered), "width": rounded(widths), "crps": rounded(float(crps.mean() / truth.std()))}
-    result["commit"] = commit()
-    return dict(job) | result | {"versions": versions(*(() if job["method"] == "bktf" else ("botorch", "gpytorch", "torch")))}
+    return dict(job) | result | made_with(*(() if job["method"] == "bktf" else ("botorch", "gpytorch", "torch")))
 
 
 def _points(contest: Contest, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:

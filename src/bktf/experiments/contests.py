@@ -1,15 +1,13 @@
 """One run of one method on one contest, as a line."""
 
-import subprocess
 import time
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bktf.experiments.arena import CONTESTS, N_START, start_points
-from bktf.experiments.lines import Job, Line, rounded, versions
+from bktf.experiments.lines import Job, Line, made_with, rounded
 from bktf.experiments.peers import PEERS, Peer
 from bktf.strategy import Strategy
 
@@ -51,11 +49,15 @@ def play_with(peer: Peer, job: Job) -> Line:
     rng = np.random.default_rng([job["seed"], 3])  # of the noise, the same for every method
     values: list[float] = []
     observed: list[float] = []
-    seen: set[str] = set()
+    points: list[list[Any]] = []
     n_repeats, spent = 0, []
     with threadpool_limits(1):
         player = peer.make(contest, job["seed"])
         start = start_points(contest, job["seed"])
+
+        def point_of(params: dict[str, Any]) -> list[Any]:
+            return [params[name] for name in contest.space]
+
         for i in range(len(start) + job["settings"]["budget"]):
             if i < len(start):
                 params = start[i]
@@ -63,24 +65,11 @@ def play_with(peer: Peer, job: Job) -> Line:
                 began = time.process_time()
                 params = player.ask()
                 spent.append(time.process_time() - began)
-                n_repeats += repr(sorted(params.items())) in seen
-            seen.add(repr(sorted(params.items())))
+                n_repeats += point_of(params) in points
+            points.append(point_of(params))
             values.append(contest.function(params))
             observed.append(values[-1] + contest.noise_std * float(rng.standard_normal()))
             player.tell(params, observed[-1])
     cpu = {"total": round(sum(spent), 3), "median": round(float(np.median(spent)), 4)}
-    line = dict(job) | {"values": rounded(values), "n_start": len(start), "n_repeats": n_repeats, "cpu_seconds": cpu, "commit": commit()}
-    return line | ({"observed": rounded(observed)} if contest.noise_std else {}) | {"versions": versions(*peer.packages)}
-
-
-def commit() -> str | None:
-    """The commit of the checkout this runs from, with a mark where it has changes; None outside a checkout."""
-    here = Path(__file__).parent
-    try:
-        name = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True, check=True).stdout.strip()
-        changed = subprocess.run(
-            ["git", "status", "--porcelain", "--", str(here.parent)], cwd=here, capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return name + ("+" if changed.stdout.strip() else "")
+    line = dict(job) | {"values": rounded(values), "n_start": len(start), "n_repeats": n_repeats, "cpu_seconds": cpu, "points": points}
+    return line | ({"observed": rounded(observed)} if contest.noise_std else {}) | made_with(*peer.packages)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf.experiments.gp import fit_gp, make_score
-from bktf.experiments.lines import Job, Line, rounded, versions
+from bktf.experiments.lines import Job, Line, made_with, rounded
 from bktf.experiments.methods import BETA, METHODS, PAPER_SETTINGS, BktfChooser
 from bktf.experiments.problems import PROBLEMS, Problem
 from bktf.experiments.runs import chooser_for, run_on_function
@@ -41,8 +41,8 @@ def run_detail(job: Job) -> Line:
         shown |= _of_posterior(chooser.last, problem)
     else:
         shown |= _of_gp(job, problem, run.X, run.y)
-    used = versions(*METHODS[job["method"]].packages)
-    return dict(job) | {"n_start": problem.n_start} | {name: rounded(value) for name, value in shown.items()} | {"versions": used}
+    numbers = {name: rounded(value) for name, value in shown.items()}
+    return dict(job) | {"n_start": problem.n_start} | numbers | made_with(*METHODS[job["method"]].packages)
 
 
 def _of_posterior(posterior: Posterior, problem: Problem) -> dict[str, Any]:

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 
-from bktf.experiments.contests import commit
-from bktf.experiments.lines import Job, Line, rounded, versions
+from bktf.experiments.lines import Job, Line, made_with, rounded
 from bktf.experiments.problems import PROBLEMS
 from bktf.experiments.summaries import lines_of
 from bktf.experiments.tables import markdown
@@ -50,17 +49,19 @@ def run_goal(job: Job) -> Line:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=BKTFSampler(seed=job["seed"], search_space=space))
     values: list[float] = []
+    points: list[list[float]] = []
     began = time.process_time()
     with threadpool_limits(1):
         for _ in range(job["settings"]["budget"]):
             trial = study.ask(space)
             place = np.array([[trial.params[name] for name in space]])
             values.append(float(problem.function(problem.points(place) if on_grid else place)[0]))
+            points.append(place[0].tolist())
             study.tell(trial, values[-1])
             if on_grid and is_best(values[-1], job["problem"]):
                 break
     cpu = round(time.process_time() - began, 2)
-    return dict(job) | {"values": rounded(values), "cpu_seconds": cpu, "commit": commit(), "versions": versions("optuna")}
+    return dict(job) | {"values": rounded(values), "cpu_seconds": cpu, "points": points} | made_with("optuna")
 
 
 def is_best(value: float, name: str) -> bool:

@@ -1,9 +1,11 @@
 """Results as append-only lines of JSON: a run that was cut off goes on where it was, tables and figures read nothing else."""
 
+import functools
 import json
 import logging
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -11,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 Job = Mapping[str, Any]  # what names a run: experiment, problem, method, seed, settings
-Line = dict[str, Any]  # the job, its results, and the versions they were made with
+Line = dict[str, Any]  # the job, its results, and what they were made with: commit, processor, versions
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +62,38 @@ def versions(*packages: str) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def made_with(*packages: str) -> dict[str, Any]:
+    """What is needed to replay a run besides its seed: commit, processor and versions. Chains part ways between processors."""
+    return {"commit": commit(), "processor": processor(), "versions": versions(*packages)}
+
+
+@functools.cache
+def commit() -> str | None:
+    """The commit of the checkout that was loaded, with a "+" where it has changes; None outside a checkout."""
+    here = Path(__file__).parent
+    try:
+        name = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True, check=True).stdout.strip()
+        changed = subprocess.run(
+            ["git", "status", "--porcelain", "--", str(here.parent)], cwd=here, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return name + ("+" if changed.stdout.strip() else "")
+
+
+@functools.cache
+def processor() -> str:
+    """The processor's name, and the instruction set that compiled code is made for."""
+    from llvmlite.binding import get_host_cpu_name  # comes with Numba
+
+    name = platform.processor()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        named = [text.split(":", 1)[1].strip() for text in info.read_text().splitlines() if text.startswith("model name")]
+        name = named[0] if named else name
+    return f"{name or platform.machine()} ({get_host_cpu_name()})"
 
 
 def run_missing(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf.experiments.lines import Job, Line, rounded, versions
+from bktf.experiments.lines import Job, Line, made_with, rounded
 from bktf.experiments.methods import METHODS, Chooser
 from bktf.experiments.problems import PROBLEMS, start_points
 
@@ -46,8 +46,8 @@ def chooser_for(job: Job, grid: Any) -> Chooser:
 def as_line(job: Job, n_start: int, run: Run, packages: tuple[str, ...] = ()) -> Line:
     """What is recorded of a run; packages are those of the objective."""
     cpu = {"total": round(sum(run.cpu_seconds), 3), "median": round(float(np.median(run.cpu_seconds)), 4)}
-    used = versions(*METHODS[job["method"]].packages, *packages)
-    return dict(job) | {"n_start": n_start, "values": rounded(run.y), "cpu_seconds": cpu, "versions": used}
+    found = {"n_start": n_start, "points": rounded(run.X), "values": rounded(run.y), "cpu_seconds": cpu}
+    return dict(job) | found | made_with(*METHODS[job["method"]].packages, *packages)
 
 
 def run_on_function(job: Job, chooser: Chooser | None = None) -> Run:

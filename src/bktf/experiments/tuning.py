@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf.experiments import networks
-from bktf.experiments.lines import Job, Line, append_line, read_lines, rounded, versions
+from bktf.experiments.lines import Job, Line, append_line, made_with, read_lines, rounded
 from bktf.experiments.methods import METHODS, PAPER_SETTINGS, run_settings
 from bktf.experiments.problems import Grid
 from bktf.experiments.runs import as_line, chooser_for, optimise
@@ -122,7 +122,7 @@ class ScoreTable:
                 raise ArithmeticError(
                     f"{self.task.name} has no finite loss at {json.dumps(dict(zip(self.task.parameters, configuration, strict=True)))}"
                 )
-            append_line(self.path, {"configuration": list(configuration), "loss": loss, "versions": versions(*self.task.packages)})
+            append_line(self.path, {"configuration": list(configuration), "loss": loss} | made_with(*self.task.packages))
             self._known[configuration] = loss
         return self._known[configuration]
 
