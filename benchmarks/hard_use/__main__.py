@@ -1,0 +1,118 @@
+"""Studies of hard use: every run a line of benchmarks/results/hard_use.jsonl; runs that are there are not made again.
+
+python -m benchmarks.hard_use                       make what is missing, then print the tables
+python -m benchmarks.hard_use long noise            only these studies
+python -m benchmarks.hard_use categories --table F  a complete screen of unordered factors, its last column the result
+python -m benchmarks.hard_use --tables              print the tables of what is there
+"""
+
+import argparse
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import optuna
+
+from benchmarks.hard_use import problems, studies
+from bktf.experiments.lines import Job, Line, key_of, read_lines, run_missing
+
+LINES = Path(__file__).parents[1] / "results" / "hard_use.jsonl"
+NAMES = ("experiment", "problem", "method", "seed", "settings")
+RECORDED = "bktf-before"  # lines of the version before; no more of them can be made
+
+
+def _jobs(experiment: str, cases: Sequence[tuple[str, dict[str, object]]], methods: Sequence[str], n_seeds: int) -> list[Job]:
+    return [
+        {"experiment": experiment, "problem": name, "method": method, "seed": seed, "settings": settings}
+        for seed in range(n_seeds) for name, settings in cases for method in methods
+    ]  # fmt: skip
+
+
+def jobs_of(study: str) -> list[Job]:
+    """All runs of a study."""
+    if study == "long":
+        cases = [(name, {"history": n}) for name in problems.LONG for n in problems.HISTORIES]
+        return _jobs(study, cases, ("random", RECORDED, "bktf"), problems.LONG_SEEDS)
+    if study == "pruned":
+        scales = [("bowl", {"scale": scale, "pruner": "median"}) for scale in problems.PRUNED_SCALES.values()]
+        return _jobs(study, [*scales, ("bowl", {"scale": 1.0, "pruner": "none"})], ("tpe", RECORDED, "bktf"), problems.PRUNED_SEEDS)
+    if study == "outliers":
+        return _jobs(
+            study, [("bowl", {"size": size}) for size in problems.OUTLIER_SIZES], ("random", RECORDED, "bktf"), problems.OUTLIER_SEEDS
+        )
+    if study == "noise":
+        methods = ("random", "tpe", RECORDED, "bktf", "bktf-repeats")
+        return _jobs(study, [(name, {}) for name in problems.NOISY], methods, problems.NOISY_SEEDS)
+    return _jobs(study, [("screen", {})], ("tpe", RECORDED, "bktf", "bktf-process"), problems.CATEGORY_SEEDS)
+
+
+def long_table(lines: Sequence[Line]) -> str:
+    """Median of the next suggestions, as a share of the median of random points, both above the minimum."""
+    rows = ["| space | trials before | bktf before | bktf | highest seed |", "|---|---|---|---|---|"]
+    for name, problem in problems.LONG.items():
+        for n in problems.HISTORIES:
+            here = [x for x in lines if x["experiment"] == "long" and x["problem"] == name and x["settings"]["history"] == n]
+            medians = {
+                m: [np.median(x["values"]) - problem.minimum for x in here if x["method"] == m] for m in ("random", RECORDED, "bktf")
+            }
+            if not medians["random"]:
+                continue
+            unit = np.mean(medians["random"])
+            shown = [f"{np.median(medians[m]) / unit:.3f}" if medians[m] else "–" for m in (RECORDED, "bktf")]
+            worst = f"{max(medians['bktf']) / unit:.3f}" if medians["bktf"] else "–"
+            rows.append(f"| {name} | {n} | {' | '.join(shown)} | {worst} |")
+    return "\n".join(rows)
+
+
+def plain_table(study: str, number: str, lines: Sequence[Line], by: str | None) -> str:
+    """Median (smallest to largest) of a number of each line, by method and by a setting or the problem."""
+    here = [x for x in lines if x["experiment"] == study and number in x]
+    cases = list(dict.fromkeys(str(x["settings"] if by is None else x[by]) for x in here))
+    rows = [f"| {number} | " + " | ".join(cases) + " |", "|---" * (len(cases) + 1) + "|"]
+    for method in dict.fromkeys(x["method"] for x in here):
+        row = []
+        for case in cases:
+            found = [x[number] for x in here if x["method"] == method and str(x["settings"] if by is None else x[by]) == case]
+            row.append(f"{np.median(found):.3g} ({min(found):.2g} to {max(found):.2g}), {len(found)}" if found else "–")
+        rows.append(f"| {method} | " + " | ".join(row) + " |")
+    return "\n".join(rows)
+
+
+def tables(lines: Sequence[Line]) -> str:
+    """All tables of what is recorded."""
+    return "\n\n".join([
+        long_table(lines), plain_table("pruned", "best", lines, None), plain_table("pruned", "pruned_of_last_20", lines, None),
+        plain_table("outliers", "best", lines, None), plain_table("noise", "at_best_observed", lines, "problem"),
+        plain_table("noise", "at_best_expected", lines, "problem"), plain_table("categories", "best", lines, "problem"),
+    ])  # fmt: skip
+
+
+def main() -> None:
+    """Make the runs that are missing and print the tables."""
+    runs: dict[str, Callable[[Job], Line]] = {
+        "long": studies.run_long, "pruned": studies.run_pruned, "outliers": studies.run_outliers, "noise": studies.run_noise,
+    }  # fmt: skip
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("studies", nargs="*", help=f"of {', '.join(runs)}, categories; by default all but the last")
+    parser.add_argument("--table", type=Path, help="CSV file for categories")
+    parser.add_argument("--methods", nargs="+", help="only these")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
+    parser.add_argument("--lines", type=Path, default=LINES, help="file of the lines")
+    parser.add_argument("--tables", action="store_true", help="print the tables of what is recorded, run nothing")
+    asked = parser.parse_args()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    if asked.table is not None:
+        runs["categories"] = partial(studies.run_categories, table=asked.table)
+    for study in [] if asked.tables else asked.studies or list(runs):
+        if study not in runs:
+            parser.error(f"a study must be one of {', '.join(runs)} (categories with --table); got {study!r}")
+        jobs = [
+            job for job in jobs_of(study) if job["method"] in (asked.methods or ("random", "tpe", "bktf", "bktf-repeats", "bktf-process"))
+        ]
+        run_missing(asked.lines, jobs, NAMES, runs[study], asked.jobs, study)
+    print(tables(list({key_of(line, NAMES): line for line in read_lines(asked.lines)}.values())))
+
+
+if __name__ == "__main__":
+    main()
