@@ -7,7 +7,7 @@ python -m benchmarks.hard_use --tables              print the tables of what is 
 """
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +22,7 @@ NAMES = ("experiment", "problem", "method", "seed", "settings")
 RECORDED = "bktf-before"  # lines of the version before; no more of them can be made
 
 
-def _jobs(experiment: str, cases: Sequence[tuple[str, dict[str, object]]], methods: Sequence[str], n_seeds: int) -> list[Job]:
+def _jobs(experiment: str, cases: Sequence[tuple[str, Mapping[str, object]]], methods: Sequence[str], n_seeds: int) -> list[Job]:
     return [
         {"experiment": experiment, "problem": name, "method": method, "seed": seed, "settings": settings}
         for seed in range(n_seeds) for name, settings in cases for method in methods

@@ -53,7 +53,8 @@ def _mixed(p: Params) -> float:
     kind = {"a": 0.0, "b": 4.0, "c": 9.0, "d": 2.0}[p["kind"]]
     rate = (math.log10(p["rate"]) + 2.3) ** 2
     decay = (math.log10(p["decay"]) + 4.1) ** 2
-    return 40 * rate * (1.5 if p["flag"] else 1.0) + 12 * decay + 2 * (p["depth"] - 7) ** 2 + 60 * (p["share"] - 0.3) ** 2 + 6 * kind
+    total = 40 * rate * (1.5 if p["flag"] else 1.0) + 12 * decay + 2 * (p["depth"] - 7) ** 2 + 60 * (p["share"] - 0.3) ** 2 + 6 * kind
+    return float(total)
 
 
 def _grid(p: Params) -> float:

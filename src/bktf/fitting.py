@@ -92,9 +92,7 @@ def fit(
     priors = Priors() if priors is None else priors
     if not isinstance(priors, Priors):
         raise ValueError(f"priors must be a bktf.Priors; got {type(priors).__name__}")
-    points = check_axes(axes, log)
-    kernels = resolve_kernels(kernel, [p.size for p in points])
-    base = tuple(Axis(p, k, lg) for p, k, lg in zip(points, kernels, check_log(log, len(points)), strict=True))
+    base = make_axes(axes, kernel, log)
     mask = resolve_active(rank, active, len(base), least=0 if local else 1)
     unheard = [
         d for d, axis in enumerate(base) if not len(mask) and axis.kernel.kind in (dense.SQUARED_EXPONENTIAL, dense.PERIODIC, dense.GIVEN)
@@ -160,6 +158,13 @@ def fit(
         offsets=np.concatenate([r.offsets for r in results]),
         local_logs=np.concatenate([r.local_logs for r in results]) if local else None,
     )
+
+
+def make_axes(axes: Sequence[ArrayLike], kernel: Kernel | Sequence[Kernel], log: bool | Sequence[bool]) -> tuple[Axis, ...]:
+    """The axes with their kernels, checked; arguments as in `fit`."""
+    points = check_axes(axes, log)
+    kernels = resolve_kernels(kernel, [p.size for p in points])
+    return tuple(Axis(p, k, lg) for p, k, lg in zip(points, kernels, check_log(log, len(points)), strict=True))
 
 
 def make_problem(

@@ -3,8 +3,10 @@
     process       a Gaussian process alone (the local component without components), of plain or of warped values
     components    products of factors, the paper's model, of plain values: a warp would bend sums and products into something else
     both          components and a local component in one sampler
-    auto          a process where a parameter is continuous. On finite spaces coordinates come again, and what components learn at one point
-                  they know of a whole row: there the two take turns, and with more points components have more of them
+    auto          a process where a parameter is continuous, and where most parameters are unordered categories. On other finite spaces
+                  coordinates come again, and what components learn at one point they know of a whole row: there the two take turns
+
+The cost of a process is cubic, so beyond MAX_PROCESS observations it sees a subset of them (`subset`); components see all.
 
 docs/model_choices.md has the measurements behind these rules.
 """
@@ -17,19 +19,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bktf.fitting import fit
+from bktf.fitting import fit, make_axes
 from bktf.local_draws import LocalDraws
 from bktf.posterior import Posterior
+from bktf.space import Parameter, n_points
 from bktf.strategy import Strategy
+from bktf.subset import choose_subset
 from bktf.warping import Warp
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 N_FOLDS = 5
-MAX_LOCAL = 300  # observations up to which there is a process or a local component; their cost is cubic
+MAX_PROCESS = 200  # observations that a process or a local component sees at most; their cost is cubic
 EARLY = 20  # points up to which a process has every second turn on a finite space: it needs fewer to be of use
 EARLY_TURNS, LATER_TURNS = 2, 6  # of which the process has one
+LARGE_SPACE = 1e5  # points of a finite space beyond which coordinates seldom come again
+LARGE_SPACE_TURNS = 100  # points tried from which on a process has every second turn on such a space
 SHOWN_SWEEPS, SHOWN_CHAINS = 64, 4  # of a process that is shown, so that quantiles come from enough draws
 
 
@@ -39,15 +45,20 @@ def shown(strategy: Strategy) -> Strategy:
     return replace(strategy, compress=False, model=model, process_sweeps=SHOWN_SWEEPS, process_chains=SHOWN_CHAINS)
 
 
-def shape_of(strategy: Strategy, n: int, turn: int, is_finite: bool) -> str:
-    """The shape for n observations where `turn` points were tried or are under way.
+def shape_of(strategy: Strategy, parameters: Sequence[Parameter], turn: int) -> str:
+    """The shape where `turn` points were tried or are under way.
 
     Max over draws and Thompson's draw need whole surfaces, which only components have.
     """
-    model = strategy.model
-    if model == "auto":
-        model = "components" if is_finite and turn % (EARLY_TURNS if turn < EARLY else LATER_TURNS) else "process"
-    return "components" if n > MAX_LOCAL or strategy.acquisition not in ("ei", "ucb") else model
+    if strategy.acquisition not in ("ei", "ucb"):
+        return "components"
+    if strategy.model != "auto":
+        return strategy.model
+    size = n_points(parameters)
+    if size == math.inf or 2 * sum(p.is_unordered for p in parameters) > len(parameters):
+        return "process"
+    is_even = turn < EARLY or (size > LARGE_SPACE and turn >= LARGE_SPACE_TURNS)
+    return "components" if turn % (EARLY_TURNS if is_even else LATER_TURNS) else "process"
 
 
 def fit_shape(
@@ -55,10 +66,17 @@ def fit_shape(
 ) -> Posterior:
     """The surrogate of a strategy in a shape; `common` are further arguments of `fit`. A warm start is for components alone."""
     common |= {"seed": seed, "priors": strategy.priors, "noise_std": strategy.noise_std}
+    warp = Warp.of(y, maximize) if strategy.compress else None
+    if shape != "components" and len(y) > MAX_PROCESS:
+        base = make_axes(axes, common.get("kernel", "matern32"), common.get("log", False))
+        on_levels = np.array([axis.kernel.on_levels for axis in base])
+        scaled = np.stack([axis.scale(X[:, d]) for d, axis in enumerate(base)], axis=1)
+        kept = choose_subset(scaled, on_levels, y if maximize else -y, MAX_PROCESS)
+        X, y = X[kept], y[kept]
     if shape == "process":
         common.pop("warm_start", None)
         run = {"n_sweeps": strategy.process_sweeps, "n_burn_in": strategy.process_burn_in, "n_chains": strategy.process_chains}
-        return fit_process(axes, X, y, Warp.of(y, maximize) if strategy.compress else None, **run, **common)
+        return fit_process(axes, X, y, warp, **run, **common)
     return fit(
         axes, X, y, rank=strategy.rank, active=components_of(strategy, X.shape[1]), adapt_rank=strategy.adapt_rank,
         offsets=strategy.offsets, local=shape == "both", n_sweeps=strategy.n_sweeps, n_burn_in=strategy.n_burn_in,

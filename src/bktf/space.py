@@ -145,6 +145,11 @@ class Parameter:
         places = np.sort(self.places)  # type: ignore[arg-type]
         return bool(places.size > 2 and places[0] > 0 and _unevenness(np.log(places)) < _unevenness(places))
 
+    @property
+    def is_unordered(self) -> bool:
+        """Whether it is a category whose order means nothing."""
+        return isinstance(self.distribution, CategoricalDistribution) and not self.ordinal
+
     def kernel(self, categorical: str) -> str:
         """The kernel of its axis; categorical says how unordered levels are modelled."""
         if not isinstance(self.distribution, CategoricalDistribution) or self.ordinal:

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from optuna.distributions import IntDistribution
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from bktf import shapes
 from bktf.history import History
 from bktf.local_draws import local_draws
-from bktf.space import parameters_of
+from bktf.space import Parameter, parameters_of
 from bktf.strategy import Strategy, make_strategy
 from bktf.suggestion import fit_history, next_points
 from bktf.warping import Warp
@@ -28,22 +28,45 @@ def wave(X: Floats) -> Floats:
     return np.sin(5 * (X[:, 0] + X[:, 1]))
 
 
+BOX = parameters_of({"x": FloatDistribution(0, 1), "c": CategoricalDistribution(list("ab")), "n": IntDistribution(0, 9)}, ())
+GRID = parameters_of({"x": IntDistribution(0, 99), "y": IntDistribution(0, 99), "c": CategoricalDistribution(list("ab"))}, ())
+LARGE_GRID = parameters_of({f"x{d}": IntDistribution(0, 24) for d in range(5)}, ())
+LEVELS = {"a": CategoricalDistribution(list("abcd")), "b": CategoricalDistribution(list("abc")), "n": IntDistribution(0, 9)}
+SCREEN, ORDERED_SCREEN = parameters_of(LEVELS, ()), parameters_of(LEVELS, ("b",))
+
+
 @pytest.mark.parametrize(
-    ("model", "n", "is_finite", "shape"),
+    ("model", "space", "turn", "shape"),
     [
-        ("auto", 20, False, "process"), ("auto", 18, True, "process"), ("auto", 19, True, "components"), ("auto", 22, True, "components"),
-        ("auto", 24, True, "process"), ("auto", 27, True, "components"), ("auto", 28, True, "components"),
-        ("auto", 301, False, "components"), ("process", 300, True, "process"), ("process", 301, True, "components"),
-        ("components", 20, False, "components"), ("both", 20, True, "both"), ("both", 301, True, "components"),
+        ("auto", BOX, 20, "process"), ("auto", BOX, 701, "process"), ("auto", GRID, 18, "process"), ("auto", GRID, 19, "components"),
+        ("auto", GRID, 22, "components"), ("auto", GRID, 24, "process"), ("auto", GRID, 302, "components"),
+        ("auto", LARGE_GRID, 98, "components"), ("auto", LARGE_GRID, 100, "process"), ("auto", LARGE_GRID, 101, "components"),
+        ("auto", LARGE_GRID, 104, "process"), ("auto", SCREEN, 19, "process"), ("auto", SCREEN, 28, "process"),
+        ("auto", ORDERED_SCREEN, 19, "components"),
+        ("process", GRID, 701, "process"), ("components", BOX, 20, "components"), ("both", GRID, 20, "both"), ("both", GRID, 701, "both"),
     ],
 )  # fmt: skip
-def test_the_shape_follows_the_rules(model: str, n: int, is_finite: bool, shape: str) -> None:
-    assert shapes.shape_of(Strategy(model=model), n, n, is_finite) == shape
+def test_the_shape_follows_the_rules(model: str, space: tuple[Parameter, ...], turn: int, shape: str) -> None:
+    assert shapes.shape_of(Strategy(model=model), space, turn) == shape
 
 
 @pytest.mark.parametrize("acquisition", ["max", "thompson"])
 def test_acquisitions_of_whole_surfaces_are_for_components(acquisition: str) -> None:
-    assert shapes.shape_of(Strategy(acquisition=acquisition), 20, 20, False) == "components"
+    assert shapes.shape_of(Strategy(acquisition=acquisition), BOX, 20) == "components"
+
+
+@pytest.mark.parametrize("model", ["process", "both"])
+def test_a_process_of_many_observations_sees_the_best_of_them(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shapes, "MAX_PROCESS", 15)
+    X = points(40)
+    strategy = Strategy(model=model, n_sweeps=6, n_burn_in=3, rank=2)
+    for maximize in (False, True):
+        posterior = shapes.fit_shape(model, strategy, AXES, X, wave(X), maximize=maximize, seed=0)
+        assert posterior.local is not None
+        assert len(posterior.y) == 15
+        best = X[wave(X).argmax() if maximize else wave(X).argmin()]
+        assert np.abs(posterior.X - best).max(axis=1).min() < 1e-9
+    assert len(shapes.fit_shape("components", strategy, AXES, X, wave(X), maximize=False, seed=0).y) == 40
 
 
 def test_what_is_shown_is_one_shape_of_plain_values() -> None:
@@ -55,7 +78,7 @@ def test_what_is_shown_is_one_shape_of_plain_values() -> None:
 def test_every_shape_is_fitted(model: str) -> None:
     X = points(13)
     strategy = Strategy(model=model, n_sweeps=6, n_burn_in=3, main_effects=True, rank=2)
-    shape = shapes.shape_of(strategy, 13, 13, is_finite=True)
+    shape = shapes.shape_of(strategy, GRID, 13)
     posterior = shapes.fit_shape(shape, strategy, AXES, X, wave(X), maximize=False, seed=0)
     assert posterior.rank == (0 if model == "process" else 4)
     assert (posterior.local is not None) == (model in ("process", "both"))
