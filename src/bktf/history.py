@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
+from bktf.pruned_trials import values_of_pruned
 from bktf.space import Parameter, can_be_modelled
 
 Floats = NDArray[np.float64]
@@ -69,11 +70,10 @@ def _same_kind(one: BaseDistribution, other: BaseDistribution) -> bool:
 def read_history(trials: Iterable[FrozenTrial], parameters: Sequence[Parameter], maximize: bool, own: int, now: datetime) -> History:
     """Everything the trials say of these parameters; `own` is the number of the trial that asks, `now` tells which others are stale.
 
-    A pruned trial counts with its last intermediate value. An infinite value on the bad side is a failure; on the good side it counts
-    as the best finite value. A trial outside today's ranges is left out.
+    A pruned trial counts with what its last intermediate value says of the final one (`pruned_trials`). An infinite value on the bad side
+    is a failure; on the good side it counts as the best finite value. A trial outside today's ranges is left out.
     """
-    with_value: list[list[float]] = []
-    values: list[float] = []
+    valued: list[tuple[FrozenTrial, list[float]]] = []  # completed and pruned, with their points
     failed: list[list[float]] = []
     tried: list[list[float]] = []
     pending: list[list[float]] = []
@@ -90,13 +90,16 @@ def read_history(trials: Iterable[FrozenTrial], parameters: Sequence[Parameter],
                 pending.append(point)
             continue
         tried.append(point)
-        value = _value(trial)
-        if trial.state == TrialState.FAIL or value == (-math.inf if maximize else math.inf):
+        if trial.state == TrialState.FAIL or _last_value(trial) == (-math.inf if maximize else math.inf):
             failed.append(point)
-        elif value is not None:
-            with_value.append(point)
-            values.append(value)
-    y = np.array(values, dtype=float)
+        else:
+            valued.append((trial, point))
+    pruned = [trial for trial, _ in valued if trial.state == TrialState.PRUNED]
+    completed = [trial for trial, _ in valued if trial.state == TrialState.COMPLETE and math.isfinite(trial.value or 0.0)]
+    of_pruned = {t.number: v for t, v in zip(pruned, values_of_pruned(pruned, completed, maximize), strict=True)}
+    found = [(of_pruned[t.number] if t.state == TrialState.PRUNED else t.value, point) for t, point in valued]
+    with_value = [point for value, point in found if value is not None]
+    y = np.array([value for value, _ in found if value is not None], dtype=float)
     finite = y[np.isfinite(y)]
     if finite.size < y.size:
         y[~np.isfinite(y)] = (finite.max() if maximize else finite.min()) if finite.size else 0.0
@@ -107,14 +110,11 @@ def read_history(trials: Iterable[FrozenTrial], parameters: Sequence[Parameter],
     return History(points(with_value), y, points(failed), points(tried), points(pending))
 
 
-def _value(trial: FrozenTrial) -> float | None:
-    """The value of a finished trial; None where it has none."""
+def _last_value(trial: FrozenTrial) -> float | None:
+    """What a finished trial returned or, if it was pruned, reported last; None where it did neither."""
     if trial.state == TrialState.COMPLETE:
         return trial.value
-    if trial.state == TrialState.PRUNED and trial.last_step is not None:
-        last = trial.intermediate_values[trial.last_step]
-        return None if math.isnan(last) else last
-    return None
+    return trial.intermediate_values[trial.last_step] if trial.last_step is not None else None
 
 
 def _point(trial: FrozenTrial, parameters: Sequence[Parameter]) -> list[float] | None:
