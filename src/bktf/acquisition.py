@@ -31,7 +31,8 @@ class Choice:
 
     value: of the acquisition, in the units of y (for EI with the weights integrated out too, and weighted by the chance of success)
     method: "hull", "hull in space", "bounded search", "enumeration", "coordinate ascent" or "gradient ascent"; with
-        ", weights integrated out" where plain EI is zero at every cell it looked at; "restricted …" under restrictions
+        ", weights integrated out" where plain EI is zero at every cell it looked at; "restricted …" under restrictions, and
+        "restricted walk" or "restricted search" where feasible points are so rare that only some near to known ones were compared
     exact: whether no allowed cell is better
     gap: by how much an allowed cell can be better at most, in the units of y; infinity where nothing is known
     """
@@ -69,7 +70,8 @@ def choose(
         pending: points under evaluation: not chosen again, and for "ei" taken into account by what each draw says of them. (With the
             weights integrated out only the threshold sees them, not the weights' distribution.)
         integrate_weights: for "ei", integrate the weights out given each draw's factors, which makes log EI finite everywhere.
-        feasible: whether a point (D,) may be tried; only points for which it is true are chosen.
+        feasible: whether a point (D,) may be tried; only points for which it is true are chosen. If it has an attribute `points` (N, D),
+            those are all such points (None: not known), and they are compared instead of searched for.
         chance: the chance (n,) that trying each of some points (n, D) succeeds at all; what a point promises is weighted by it. If it has
             a method on_axes(axes) that returns the same as a function of cells, that is used.
         fixed: axes that must keep a value, as {axis: value}; the value must be a point of the axis.
@@ -232,11 +234,13 @@ def _choose_with_local(
         return tuple(cell.tolist()) not in excluded and open_to
 
     sizes = np.array([axis.size for axis in draws.axes])
-    found = best_allowed(Weighted(weighted, allowed, sizes), draws.incumbents, rng)
+    feasible, pool = (None, None) if restriction is None else (restriction.allowed, restriction.pool)
+    found = best_allowed(Weighted(weighted, allowed, sizes, feasible, pool), draws.incumbents, rng)
     if found is None:
         return None, -math.inf, "nothing allowed", True, 0.0
     value = math.exp(found.score) if question.acquisition == "ei" else found.score
-    return found.cell, value, "enumeration" if found.exact else "coordinate ascent", False, math.inf
+    method = "enumeration" if found.exact else "restricted walk" if found.thin else "coordinate ascent"
+    return found.cell, value, method, False, math.inf
 
 
 def _point(axes: tuple[Floats, ...], cell: Ints) -> Floats:
@@ -286,7 +290,17 @@ def _restriction(draws: Draws, question: _Question) -> Restriction:
     return Restriction(
         None if feasible is None else lambda cell: bool(feasible(_point(draws.axes, cell))),
         None if at_cells is None else lambda cells: np.clip(at_cells(cells), 1e-300, 1.0),
+        _cells_on(draws.axes, getattr(feasible, "points", None)),
     )
+
+
+def _cells_on(axes: tuple[Floats, ...], points: Floats | None) -> Ints | None:
+    """The cells of those points (N, D) that lie on axes; None for None."""
+    if points is None:
+        return None
+    places = [np.minimum(np.searchsorted(axis, points[:, d]), axis.size - 1) for d, axis in enumerate(axes)]
+    on_axes = [np.isclose(axis[j], points[:, d], rtol=1e-12, atol=0.0) for d, (axis, j) in enumerate(zip(axes, places, strict=True))]
+    return np.stack(places, axis=1).astype(np.int64)[np.all(on_axes, axis=0)]
 
 
 def choose_batch(

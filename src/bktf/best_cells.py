@@ -133,6 +133,7 @@ class Restriction(NamedTuple):
 
     allowed: Callable[[Ints], bool] | None  # whether a cell (D,) may be tried
     chance: Callable[[Ints], Floats] | None  # the chance that trying each of some cells (n, D) succeeds
+    pool: Ints | None = None  # (N, D) all cells that `allowed` holds for, where they are known
 
 
 def choose_cell(
@@ -200,16 +201,18 @@ def choose_restricted(
 
     sizes = np.diff(forms.starts)
     starts = np.concatenate((draw_maxima(forms, N_STARTING_DRAWS), draws.incumbents))
-    best = best_allowed(Weighted(score, allowed, sizes), starts, rng)
+    best = best_allowed(Weighted(score, allowed, sizes, restriction.allowed, restriction.pool), starts, rng)
     method = "restricted "
     if best is not None and acquisition == "ei" and not integrate_weights and best.score <= NEGLIGIBLE:
         score = _restricted_score(draws, forms, acquisition, beta, True, restriction.chance, rng, draw)
-        best = best_allowed(Weighted(score, allowed, sizes), np.concatenate((starts, best.cell[None])), rng)
+        again = Weighted(score, allowed, sizes, restriction.allowed, restriction.pool)
+        best = best_allowed(again, np.concatenate((starts, best.cell[None])), rng)
         method, integrate_weights = "weights integrated out, restricted ", True
     if best is None:
         return None, -math.inf, "nothing allowed", True, 0.0
     value = math.exp(best.score) if acquisition == "ei" and integrate_weights else best.score
-    return best.cell, value, method + ("enumeration" if best.exact else "ascent"), best.exact, 0.0 if best.exact else math.inf
+    method += "enumeration" if best.exact else "walk" if best.thin else "ascent"
+    return best.cell, value, method, best.exact, 0.0 if best.exact else math.inf
 
 
 def _restricted_score(

@@ -13,6 +13,10 @@ Floats = NDArray[np.float64]
 FEW_TRIES = 200  # random points asked before a small space is looked at whole
 MAX_TRIES = 20_000  # random points asked for one that is allowed
 ENUMERATE_POINTS = 200_000  # spaces up to this size are searched whole for a point that is left
+NOTHING_FOUND = (
+    f"no point that `feasible` allows was found among {MAX_TRIES:,} random ones and near to those that were tried. Write the space so that "
+    "more of it is feasible: leave out a parameter that the others determine, or make one categorical parameter of the candidates"
+)
 
 
 def start_point(
@@ -24,7 +28,10 @@ def start_point(
     feasible: Callable[[Floats], bool] | None,
     fixed: Mapping[int, float],
 ) -> Suggestion:
-    """Point `number` of a scrambled Sobol sequence; where that is to be avoided (avoid is (n, D)) or not feasible, a random one."""
+    """Point `number` of a scrambled Sobol sequence; where that is to be avoided (avoid is (n, D)) or not feasible, a random one.
+
+    Where all feasible points are known, it is the one that is left nearest to that of the sequence.
+    """
     taken = {tuple(row) for row in avoid.tolist()}
     rng = np.random.default_rng(seed_for(seed, number))
 
@@ -34,7 +41,11 @@ def start_point(
     def is_good(point: tuple[float, ...], repeats: bool) -> bool:
         return (repeats or point not in taken) and (feasible is None or feasible(np.array(point)))
 
-    first = place(_sobol(len(parameters), number, seed) if strategy.space_filling else rng.random(len(parameters)))
+    wanted = _sobol(len(parameters), number, seed) if strategy.space_filling else rng.random(len(parameters))
+    known = getattr(feasible, "points", None)
+    if known is not None:
+        return _nearest_known(parameters, known, wanted, taken, strategy.allow_repeats, fixed)
+    first = place(wanted)
     if is_good(first, strategy.allow_repeats):
         return Suggestion(np.array(first), None, False)
     is_small = n_points(parameters) <= ENUMERATE_POINTS
@@ -52,10 +63,22 @@ def start_point(
         point = place(rng.random(len(parameters)))
         if is_good(point, True):
             return Suggestion(np.array(point), None, True)
-    raise NothingFeasible(
-        "no point that `feasible` allows was found; it must be true on a part of the space that can be found by trying "
-        f"{MAX_TRIES:,} random points"
-    )
+    raise NothingFeasible(NOTHING_FOUND)
+
+
+def _nearest_known(
+    parameters: Sequence[Parameter], known: Floats, wanted: Floats, taken: set[tuple[float, ...]], repeats: bool, fixed: Mapping[int, float]
+) -> Suggestion:
+    """The feasible point nearest to a wanted place (D,) of the unit cube; a repeat where all were tried."""
+    kept = known[np.all([known[:, d] == x for d, x in fixed.items()], axis=0)] if fixed else known
+    if not len(kept):
+        raise NothingFeasible("`feasible` allows no point of the space" + (" with the values that this trial keeps" if fixed else ""))
+    new = kept if repeats else kept[[tuple(row) not in taken for row in kept.tolist()]]
+    left = new if len(new) else kept
+    axes = [np.unique(known[:, d]) for d in range(len(parameters))]
+    units = np.stack([(np.searchsorted(axis, left[:, d]) + 0.5) / axis.size for d, axis in enumerate(axes)], axis=1)
+    nearest = int(((units - wanted) ** 2).sum(axis=1).argmin())
+    return Suggestion(left[nearest], None, not len(new))
 
 
 def _sobol(n_dims: int, number: int, seed: int) -> Floats:

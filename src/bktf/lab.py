@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 
 from bktf.design import start_point
+from bktf.feasibility import Feasibility, LinearConstraint
 from bktf.history import History
 from bktf.lab_space import EXAMPLE, LabError, LabSpace, as_text, read_lab_space
 from bktf.lab_table import Row, Table, new_header, read_table, settable
@@ -55,8 +56,8 @@ def answer(space_file: Path, table_file: Path, q: int, seed: int) -> Answer:
         return _answer(space, table_file, q, seed)
     except NothingFeasible:
         raise LabError(
-            f"{space_file.name}: no experiment was found for which the constraints hold; they leave too little of the space. An equality "
-            "cannot be met by chance: leave one of its parameters out and set it to what remains"
+            f"{space_file.name}: no experiment was found for which the constraints hold; they leave too little of the space. A sum of "
+            "continuous parameters cannot be met by chance: give each a step, or leave one of them out and set it to what remains"
         ) from None
 
 
@@ -72,7 +73,7 @@ def _answer(space: LabSpace, table_file: Path, q: int, seed: int) -> Answer:
     def feasible(point: Floats) -> bool:
         return space.holds({**space.constants, **values_at(parameters, point)})
 
-    restriction = feasible if space.constraints else None
+    restriction = Feasibility(parameters, feasible, linear_constraints(space)) if space.constraints else None
     if not len(history.y) or len(history.y) + len(history.failed) < strategy.n_startup(len(parameters)):
         chosen = _start(parameters, strategy, history, q, seed, len(table.rows), restriction)
         experiments = tuple(Experiment(_rounded(space, values_at(parameters, s.point)), None, None, None, START) for s in chosen)
@@ -83,6 +84,20 @@ def _answer(space: LabSpace, table_file: Path, q: int, seed: int) -> Answer:
     chosen = next_points(model, strategy, space.maximize, fit_seed, q, restriction)
     experiments = tuple(_described(space, parameters, plain, s) for s in chosen)
     return Answer(space, table, experiments, best, plain)
+
+
+def linear_constraints(space: LabSpace) -> tuple[LinearConstraint, ...]:
+    """The constraints over coordinates; without those on a category of numbers, whose coordinates are indices."""
+    axes = {p.name: d for d, p in enumerate(space.parameters)}
+    numeric = {p.name for p in space.parameters if p.places is None or np.array_equal(p.places, np.array(p.distribution.choices))}  # type: ignore[attr-defined]
+    made = []
+    for constraint in space.constraints:
+        constant = sum(f * float(space.constants[name]) for name, f in constraint.factors.items() if name in space.constants)
+        factors = {name: f for name, f in constraint.factors.items() if name not in space.constants}
+        if factors.keys() <= numeric:
+            by_axis = {axes[name]: f for name, f in factors.items()}
+            made.append(LinearConstraint(by_axis, constraint.low - constant, constraint.high - constant))
+    return tuple(made)
 
 
 def history_of(table: Table, parameters: tuple[Parameter, ...]) -> History:

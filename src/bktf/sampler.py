@@ -24,9 +24,11 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from bktf.design import ENUMERATE_POINTS, any_left, start_point
+from bktf.feasibility import Feasibility
 from bktf.history import FINISHED, History, KnownSpace, known_space, pieces_of, read_history
 from bktf.model import Priors
 from bktf.posterior import Posterior
+from bktf.shapes import MAX_PROCESS
 from bktf.space import Parameter, can_be_modelled, n_points, only_value, parameters_of, values_at
 from bktf.strategy import Feasible, NothingFeasible, Suggestion, make_strategy, seed_for
 from bktf.suggestion import fit_history, next_point
@@ -58,9 +60,10 @@ class BKTFSampler(BaseSampler):
         acquisition: "ei" (expected improvement), "ucb", "max" (over draws, what the paper's experiments use) or "thompson".
         beta: weight of the standard deviation in "ucb".
         model: the shape of the surrogate. "process": a fully Bayesian Gaussian process. "components": products of factors, the paper's
-            model. "both": the two in one sampler. "auto", the default: a process where a parameter is continuous; on a finite space
-            the two take turns, one each up to 20 points, then components five times of six. With "max" and
-            "thompson", and with more than 300 trials, it is components.
+            model. "both": the two in one sampler. "auto", the default: a process where a parameter is continuous or most parameters are
+            unordered categories; on other finite spaces the two take turns, one each up to 20 points, then components five times of
+            six (on spaces of more than 100,000 points one each again from 100 points on). With "max" and "thompson" it is components.
+            Beyond 200 trials a process sees a subset: the best, the latest, the neighbours of the best, others spread over the space.
         rank: components of the surrogate; by default 3.
         n_sweeps: sweeps of each chain of components; by default 400.
         n_burn_in: how many of them to drop; by default 85 %.
@@ -79,8 +82,8 @@ class BKTFSampler(BaseSampler):
             chosen together and constants. The very first trial of a define-by-run study is drawn before the space is known and cannot
             respect it, unless `search_space` is given.
         compress: let a process choose on values whose distance to the best is compressed, linear near the best and logarithmic far from it,
-            where that predicts better, so that a few terrible values do not drown the rest; by default True. What is shown is never
-            compressed.
+            where that predicts better; and count values that are so much worse than all others that no smooth function explains them as
+            failed trials, so that a few terrible values do not drown the rest; by default True. What is shown is never compressed.
         allow_repeats: for noisy objectives: points may be suggested again, and improvement is measured from the best posterior mean.
         search_space: the distributions by name, where they are known ahead; then the first trial belongs to the start design too.
         independent_sampler: for conditional parameters; by default uniform draws.
@@ -139,16 +142,17 @@ class BKTFSampler(BaseSampler):
         self._warn_independent_sampling = warn_independent_sampling
         self._said: set[tuple[str, str]] = set()  # log lines that are said once: (what, of what)
         self._last: dict[str, Posterior] = {}  # by study, where the strategy wants a warm start
+        self._feasibility: tuple[tuple[tuple[Parameter, ...], str], Feasibility] | None = None  # of the space it was last asked of
         self._make_locks()
 
     def _make_locks(self) -> None:
         self._saying, self._choosing = threading.Lock(), threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the locks and the warm start."""
+        """Everything but the locks, the warm start and the list of feasible points."""
         state = self.__dict__.copy()
         del state["_saying"], state["_choosing"]
-        state["_last"] = {}
+        state["_last"], state["_feasibility"] = {}, None
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -242,6 +246,18 @@ class BKTFSampler(BaseSampler):
             model = fit_history(parameters, history, strategy, maximize, seed, fixed, warm)
             if strategy.warm_start:
                 self._last[study.study_name] = model.posterior
+            if model.n_outliers:
+                self._say_once(
+                    "outliers", study.study_name,
+                    f"{model.n_outliers} of {len(history.y)} values are so much worse than all others that no smooth function explains "
+                    "them; they count as failed trials. compress=False keeps them",
+                )  # fmt: skip
+            if len(model.posterior.y) < len(history.y) - model.n_outliers:
+                self._say_once(
+                    "subset", study.study_name,
+                    f"from {MAX_PROCESS} trials on the Gaussian process sees {MAX_PROCESS} of them: the best, the latest, the neighbours "
+                    "of the best, and others spread over the space",
+                )  # fmt: skip
 
         def choose(now: History, taken: Floats, feasible: Callable[[Floats], bool] | None) -> Suggestion:
             if model is None:
@@ -262,6 +278,12 @@ class BKTFSampler(BaseSampler):
                         "held", str(trial.number), f"trial {trial.number} was enqueued with values that `feasible` does not allow"
                     )
                     suggestion = choose(now, taken, None)
+                if suggestion.is_poor:
+                    self._say_once(
+                        "poor", study.study_name,
+                        "`feasible` allows so little of the space that only points near to tried ones were compared; better ones may be "
+                        "missed. Leave out a parameter that the others determine, or make one categorical parameter of the candidates",
+                    )  # fmt: skip
                 if suggestion.is_repeat and not strategy.allow_repeats:
                     self._end_or_repeat(study, trial)
                 self._publish(study, trial, parameters, suggestion)
@@ -304,16 +326,19 @@ class BKTFSampler(BaseSampler):
         constants = {name: only_value(d) for name, d in self._search_space.items() if d.single()}
         return KnownSpace(inside, constants, any(name not in inside and name not in constants for name in self._search_space))
 
-    def _feasible_point(self, parameters: tuple[Parameter, ...], constants: dict[str, Any]) -> Callable[[Floats], bool] | None:
-        """The user's function of parameters, as a function of coordinates."""
+    def _feasible_point(self, parameters: tuple[Parameter, ...], constants: dict[str, Any]) -> Feasibility | None:
+        """The user's function of parameters, as a function of coordinates; kept, because listing what it allows takes time."""
         feasible = self._feasible
         if feasible is None:
             return None
+        key = (parameters, repr(constants))
+        if self._feasibility is None or self._feasibility[0] != key:
 
-        def of_point(point: Floats) -> bool:
-            return bool(feasible({**constants, **values_at(parameters, point)}))
+            def of_point(point: Floats) -> bool:
+                return bool(feasible({**constants, **values_at(parameters, point)}))
 
-        return of_point
+            self._feasibility = key, Feasibility(parameters, of_point)
+        return self._feasibility[1]
 
     def _check_ordinal(self, parameters: tuple[Parameter, ...]) -> None:
         for p in parameters:
@@ -346,6 +371,8 @@ class BKTFSampler(BaseSampler):
         feasible = self._feasible_point(parameters, space.constants)
         if feasible is None:
             return len(taken) >= total
+        if feasible.points is not None:
+            return all(tuple(point) in taken for point in feasible.points.tolist())
         rng = np.random.default_rng(self._seed)
         return any_left(parameters, lambda point: point not in taken and feasible(np.array(point)), {}, rng) is None
 

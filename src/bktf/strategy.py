@@ -99,6 +99,7 @@ class Suggestion(NamedTuple):
     point: Floats  # (D,)
     expected_improvement: float | None  # in the user's units, where the acquisition is EI
     is_repeat: bool  # whether everything was tried already
+    is_poor: bool = False  # whether feasible points were so rare that only some near to known ones were compared
 
 
 class NothingFeasible(ValueError):

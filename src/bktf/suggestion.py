@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from bktf import cp
 from bktf.acquisition import Choice, choose
-from bktf.fitting import fit
+from bktf.design import NOTHING_FOUND
+from bktf.fitting import fit, make_axes
 from bktf.history import History
+from bktf.outliers import find_outliers
 from bktf.posterior import Posterior
 from bktf.shapes import fit_shape, shape_of
 from bktf.space import Parameter
@@ -77,6 +79,7 @@ class Model(NamedTuple):
     history: History
     free: frozenset[int]  # axes of continuous parameters
     in_turn: Turns
+    n_outliers: int  # values that were set aside; see `outliers`
 
 
 def fit_history(
@@ -105,27 +108,33 @@ def fit_history(
     )
     kernels = [p.kernel(strategy.categorical) for p in parameters]
     log = [p.log for p in parameters]
-    is_finite = all(p.n_values < math.inf for p in parameters)
+    grid = make_axes(axes, kernels, log)
+    scaled = np.stack([axis.scale(on_axes.X[:, d]) for d, axis in enumerate(grid)], axis=1)
+    on_levels = np.array([axis.kernel.on_levels for axis in grid])
+    is_outlier = find_outliers(scaled, on_levels, history.y if maximize else -history.y) & strategy.compress
+    failed = np.concatenate((history.failed, history.X[is_outlier]))
+    on_axes = on_axes._replace(X=on_axes.X[~is_outlier], y=history.y[~is_outlier], failed=failed)
     free = frozenset(d for d, p in enumerate(parameters) if strategy.refine and p.n_values == math.inf)
     fit_as = partial(
-        fit_shape, strategy=strategy, axes=axes, X=on_axes.X, y=history.y, maximize=maximize, seed=seed, kernel=kernels, log=log,
+        fit_shape, strategy=strategy, axes=axes, X=on_axes.X, y=on_axes.y, maximize=maximize, seed=seed, kernel=kernels, log=log,
         warm_start=warm_start,
     )  # fmt: skip
-    in_turn = Turns(fit_as, partial(shape_of, strategy, n, is_finite=is_finite), n_tried + n_pending)
+    in_turn = Turns(fit_as, partial(shape_of, strategy, parameters), n_tried + n_pending)
     try:
         posterior = in_turn(0)
     except ValueError:
         if warm_start is None:
             raise
         return fit_history(parameters, history, strategy, maximize, seed, fixed)  # the space has changed: begin anew
-    if not len(history.failed):
-        return Model(posterior, None, on_axes, free, in_turn)
-    X = np.concatenate((on_axes.X, history.failed))
-    label = np.concatenate((np.ones(n), np.zeros(len(history.failed))))
+    n_outliers = int(is_outlier.sum())
+    if not len(failed):
+        return Model(posterior, None, on_axes, free, in_turn, n_outliers)
+    X = np.concatenate((on_axes.X, failed))
+    label = np.concatenate((np.ones(len(on_axes.X)), np.zeros(len(failed))))
     success = fit(
         axes, X, label, seed=seed_for(seed, 1), kernel=kernels, log=log, priors=strategy.priors, n_sweeps=150, n_burn_in=100, n_chains=2
     )
-    return Model(posterior, Chance(success, caution(history)), on_axes, free, in_turn)
+    return Model(posterior, Chance(success, caution(history._replace(failed=failed))), on_axes, free, in_turn, n_outliers)
 
 
 def caution(history: History) -> float:
@@ -167,8 +176,9 @@ def next_point(
     if is_repeat:
         choice = ask(None, np.empty((0, len(signed.grid))))
     if choice.point is None:
-        raise NothingFeasible("no point that `feasible` allows was found; it must be true on a part of the space that can be found")
-    return Suggestion(choice.point, _plain_improvement(choice, model, strategy), is_repeat)
+        raise NothingFeasible(NOTHING_FOUND)
+    is_poor = choice.method.endswith(("restricted walk", "restricted search"))
+    return Suggestion(choice.point, _plain_improvement(choice, model, strategy), is_repeat, is_poor)
 
 
 def next_points(

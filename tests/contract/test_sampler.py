@@ -19,7 +19,10 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
 import bktf
-from bktf.history import PUBLISHED, read_published
+from bktf.history import PUBLISHED, read_history, read_published
+from bktf.space import parameters_of
+from bktf.strategy import Strategy
+from bktf.suggestion import fit_history
 
 GRID: dict[str, BaseDistribution] = {"x": IntDistribution(0, 9), "y": IntDistribution(0, 9)}
 
@@ -248,6 +251,23 @@ def test_pruned_trials_count_with_their_last_intermediate_value() -> None:
     study = run(objective, 20)
     assert {t.state for t in study.trials} == {TrialState.PRUNED}
     assert min(abs(t.params["x"] - 0.7) for t in study.trials) < 0.02
+
+
+def test_values_beyond_all_measure_count_as_failures_and_that_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    space = {name: FloatDistribution(0, 1) for name in "xy"}
+    study = optuna.create_study(sampler=bktf.BKTFSampler(seed=0, search_space=space))
+    for number in range(14):
+        trial = study.ask(space)
+        fluke = 1e6 if number in (2, 7, 11) else 0.0
+        study.tell(trial, (trial.params["x"] - 0.3) ** 2 + trial.params["y"] ** 2 + fluke)
+    assert [r.message for r in caplog.records if "no smooth function explains" in r.message]
+    history = read_history(study.trials, parameters_of(space, ()), False, -1, datetime.now())
+    kept = fit_history(parameters_of(space, ()), history, Strategy(), False, 0, {})
+    assert (kept.n_outliers, len(kept.posterior.y), kept.posterior.y.max() < 3) == (3, 11, True)
+    assert kept.chance is not None
+    assert len(kept.history.failed) == 3
+    plain = fit_history(parameters_of(space, ()), history, Strategy(compress=False), False, 0, {})
+    assert (plain.n_outliers, len(plain.posterior.y), plain.chance) == (0, 14, None)
 
 
 def test_a_study_where_everything_fails_or_is_pruned_without_a_value_goes_on() -> None:

@@ -1,0 +1,93 @@
+"""Which points of a finite space the user's constraints allow, listed where that is possible.
+
+A predicate can only be asked of one point at a time. Where few points satisfy it, random ones do not meet it. Two ways to know all of them:
+
+    linear constraints    low ≤ Σ_d factor_d·x_d ≤ high: axes are added one by one, and partial sums that nothing can complete are dropped,
+                          so that four shares in steps of 5 % that sum to 100 % take 1,771 points and not 194,481
+    a small space         every point is asked, once
+
+docs/acquisition.md says what happens where neither is possible.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bktf.space import Parameter, n_points
+
+Floats = NDArray[np.float64]
+
+MAX_ASKED = 200_000  # points of a space that is asked whole
+MAX_LISTED = 200_000  # points, or partial sums, that are listed
+N_SAMPLED = 512  # random points that tell whether feasible ones are rare
+RARE = 0.05  # share of feasible points below which a small space is asked whole
+SLACK = 1e-9  # of the sum of sizes, by which rounding may miss a bound
+
+
+@dataclass(frozen=True)
+class LinearConstraint:
+    """low ≤ Σ factor·coordinate ≤ high over some axes."""
+
+    factors: dict[int, float]
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Feasibility:
+    """A predicate of points given by their coordinates, and what is known of it."""
+
+    parameters: tuple[Parameter, ...]
+    holds: Callable[[Floats], bool]  # of a point (D,)
+    linear: tuple[LinearConstraint, ...] = ()  # constraints that `holds` implies
+
+    def __call__(self, point: Floats) -> bool:
+        """Whether a point (D,) may be tried."""
+        return self.holds(point)
+
+    @cached_property
+    def points(self) -> Floats | None:
+        """All feasible points (N, D); None where they are not rare, too many, or cannot be listed."""
+        if n_points(self.parameters) == math.inf:
+            return None
+        values = [p.axis(np.zeros(0), np.zeros(0)).points for p in self.parameters]
+        if any(len(v) != p.n_values for v, p in zip(values, self.parameters, strict=True)):
+            return None  # an axis of very many values is only known in part
+        candidates = _listed(values, self.linear)
+        if candidates is None or (not self.linear and not self._is_rare(values)):
+            return None
+        feasible = np.array([self.holds(point) for point in candidates], dtype=bool)
+        return np.asarray(candidates[feasible])
+
+    def _is_rare(self, values: Sequence[Floats]) -> bool:
+        """Whether few of some random points are feasible; the same points every time."""
+        rng = np.random.default_rng(0)
+        random = np.stack([rng.choice(v, N_SAMPLED) for v in values], axis=1)
+        return sum(self.holds(point) for point in random) < RARE * N_SAMPLED
+
+
+def _listed(values: Sequence[Floats], linear: Sequence[LinearConstraint]) -> Floats | None:
+    """All points (N, D) that satisfy linear constraints; None where they, or what leads to them, are too many."""
+    if not linear and math.prod(v.size for v in values) > MAX_ASKED:
+        return None
+    factors = np.array([[c.factors.get(d, 0.0) for d in range(len(values))] for c in linear]).reshape(len(linear), len(values))
+    low, high = np.array([c.low for c in linear]), np.array([c.high for c in linear])
+    ends = np.array([[f * v[[0, -1]] for f, v in zip(row, values, strict=True)] for row in factors]).reshape(len(linear), len(values), 2)
+    sizes = SLACK * np.abs(ends).max(axis=2, initial=0.0).sum(axis=1)
+    points = np.empty((1, 0))
+    sums = np.zeros((1, len(linear)))
+    for d, axis in enumerate(values):
+        if len(points) * axis.size > 20 * MAX_LISTED:
+            return None
+        points = np.concatenate((np.repeat(points, axis.size, axis=0), np.tile(axis, len(points))[:, None]), axis=1)
+        sums = np.repeat(sums, axis.size, axis=0) + points[:, -1:] * factors[:, d]
+        least, most = ends[:, d + 1 :].min(axis=2).sum(axis=1), ends[:, d + 1 :].max(axis=2).sum(axis=1)
+        possible = np.all((sums + most >= low - sizes) & (sums + least <= high + sizes), axis=1)
+        points, sums = points[possible], sums[possible]
+        if len(points) > MAX_LISTED:
+            return None
+    return points
