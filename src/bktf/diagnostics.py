@@ -1,5 +1,10 @@
-"""Has the chain mixed? Split R-hat and effective sample size of quantities that do not depend on labels."""
+"""Have the chains mixed? R-hat and effective sample size of quantities that do not depend on labels, and advice in words.
 
+Both are the rank-normalised versions of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021, Bayesian Analysis 16, 667–718): draws are
+replaced by the normal scores of their ranks, so heavy tails and the units of a quantity do not matter.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,33 +12,70 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+RHAT_LIMIT = 1.1  # above it a quantity counts as not mixed
+MIN_EFFECTIVE = 100  # effective draws below which means and quantiles are rough
+MIN_SHARE = 0.05  # of the unseen points that must be above RHAT_LIMIT before chains are said to disagree
+OBSERVED, UNSEEN, OTHER = "observed points", "unseen points", "other quantities"  # groups of quantities
+GROUPS = (OBSERVED, UNSEEN, OTHER)
 
-def split_rhat(chains: Floats) -> Floats:
-    """Split R-hat of (C, N, …) draws: each chain is cut in two, then between- against within-chain variance.
 
-    NaN with fewer than four draws per chain, 1 for a quantity that never changes (Gelman et al. 2013, section 11.4).
+def rank_normalised_rhat(chains: Floats) -> Floats:
+    """R-hat of (C, N, …) draws: the larger of one that compares locations and one (folded) that compares spreads.
+
+    NaN with fewer than four draws per chain, 1 for a quantity that never changes.
     """
-    half = chains.shape[1] // 2
-    if half < 2:
+    parts = split_chains(chains)
+    if parts.shape[1] < 2:
         return np.full(chains.shape[2:], np.nan)
-    parts = np.concatenate((chains[:, :half], chains[:, -half:]), axis=0)
+    folded = np.abs(parts - np.median(parts, axis=(0, 1)))
+    return np.maximum(potential_scale_reduction(normal_scores(parts)), potential_scale_reduction(normal_scores(folded)))
+
+
+def split_chains(chains: Floats) -> Floats:
+    """Each of the chains (C, N, …) cut in two, (2C, N // 2, …), so that a trend counts as a difference between chains."""
+    half = chains.shape[1] // 2
+    return np.concatenate((chains[:, :half], chains[:, chains.shape[1] - half :]), axis=0)
+
+
+def normal_scores(chains: Floats) -> Floats:
+    """Draws (C, N, …) replaced by normal quantiles of their ranks among all chains; ties share their mean rank (eq. 14)."""
+    from scipy.special import ndtri  # not at the top: `import bktf` must not pay for it
+
+    draws = chains.reshape(chains.shape[0] * chains.shape[1], -1)
+    count = len(draws)
+    order = np.argsort(draws, axis=0, kind="stable")
+    ordered = np.take_along_axis(draws, order, axis=0)
+    place = np.broadcast_to(np.arange(count)[:, None], ordered.shape)
+    rises = ordered[1:] != ordered[:-1]
+    edge = np.ones((1, ordered.shape[1]), dtype=bool)
+    first = np.maximum.accumulate(np.where(np.concatenate((edge, rises)), place, 0), axis=0)  # of those tied with each
+    last = np.minimum.accumulate(np.where(np.concatenate((rises, edge)), place, count - 1)[::-1], axis=0)[::-1]
+    ranks = np.empty_like(draws)
+    np.put_along_axis(ranks, order, 1.0 + 0.5 * (first + last), axis=0)
+    return np.asarray(ndtri((ranks - 0.375) / (count + 0.25))).reshape(chains.shape)
+
+
+def potential_scale_reduction(parts: Floats) -> Floats:
+    """Square root of pooled against within-chain variance of (C, N, …) draws (eq. 1–4)."""
+    n = parts.shape[1]
     within = parts.var(axis=1, ddof=1).mean(axis=0)
     between = parts.mean(axis=1).var(axis=0, ddof=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = np.sqrt((half - 1) / half + between / within)
+        ratio = np.sqrt((n - 1) / n + between / within)
     return np.where((within == 0) & (between == 0), 1.0, ratio)
 
 
 def effective_sample_size(chains: Floats) -> Floats:
-    """Effective number of independent draws in (C, N, …), from autocorrelations of the split chains.
+    """Effective number of independent draws in (C, N, …) for the bulk of the distribution ("bulk-ESS").
 
-    Sums pairs of lags while they are positive, made monotone (Geyer's initial sequence; Vehtari et al. 2021, eq. 10–14).
+    From autocorrelations of the rank-normalised split chains. Sums pairs of lags while they are positive, made monotone (Geyer's initial
+    sequence; eq. 10–13).
     """
-    half = chains.shape[1] // 2
-    if half < 2:
-        return np.full(chains.shape[2:], np.nan)
-    parts = np.concatenate((chains[:, :half], chains[:, -half:]), axis=0)
+    parts = split_chains(chains)
     n_parts, n = parts.shape[:2]
+    if n < 2:
+        return np.full(chains.shape[2:], np.nan)
+    parts = normal_scores(parts)
     centred = parts - parts.mean(axis=1, keepdims=True)
     spectrum = np.fft.rfft(centred, 2 * n, axis=1)
     autocovariance = np.fft.irfft(np.abs(spectrum) ** 2, 2 * n, axis=1)[:, :n] / n
@@ -52,30 +94,71 @@ def effective_sample_size(chains: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Diagnostics:
-    """Split R-hat (1 is mixed, above 1.1 is not) and effective sample size by quantity; print it for a summary."""
+    """Rank-normalised split R-hat (1 is mixed, above 1.1 is not) and effective sample size by quantity; print it for a summary."""
 
     names: tuple[str, ...]
     rhat: Floats
     ess: Floats
+    groups: tuple[str, ...]  # of each quantity: one of GROUPS
+    n_chains: int
+    unseen: Floats  # (U, D) where the quantities of the group UNSEEN are asked, in their order
+
+    def count_above(self, group: str) -> tuple[int, int]:
+        """How many quantities of a group have R-hat above RHAT_LIMIT, and how many there are."""
+        members = np.array([g == group for g in self.groups])
+        return int(np.sum(self.rhat[members] > RHAT_LIMIT)), int(np.sum(members))
+
+    @property
+    def advice(self) -> str:
+        """What the figures mean and what to do."""
+        if np.all(np.isnan(self.rhat)):
+            return "too few draws to tell: R-hat needs at least four per chain. Raise n_sweeps"
+        above, asked = self.count_above(UNSEEN)
+        if above > MIN_SHARE * asked:
+            lower_bound = "Treat std at unseen points as a lower bound"
+            if self.n_chains == 1:
+                return (
+                    "The chain has not settled at unseen points: its first and second half describe different surfaces. "
+                    f"Use several chains (n_chains=4) and run longer (n_sweeps). {lower_bound}"
+                )
+            return (
+                "The chains disagree at unseen points: draws of different chains describe different surfaces. "
+                f"Keep several chains (n_chains), so that their average covers them, and run longer (n_sweeps). {lower_bound}"
+            )
+        if np.any(self.rhat > RHAT_LIMIT):
+            return "Some quantities have not mixed: run longer (n_sweeps) or use more chains (n_chains)"
+        verdict = "No sign of poor mixing"
+        if np.min(self.ess) < MIN_EFFECTIVE:
+            verdict += f", but some quantity has only {np.min(self.ess):.0f} effective draws: run longer (n_sweeps)"
+        if self.n_chains == 1:
+            verdict += ". One chain cannot show what it never reached: use several (n_chains=4) to see whether they agree"
+        return verdict
 
     def __str__(self) -> str:
-        """The worst quantities and a verdict."""
+        """The worst quantities, how many are above the limit, and advice."""
         worst = np.argsort(-np.nan_to_num(self.rhat, nan=np.inf))[:5]
         width = max(len(self.names[i]) for i in worst)
-        lines = [f"{'quantity':{width}s}  split R-hat  effective draws"]
-        lines += [f"{self.names[i]:{width}s}  {self.rhat[i]:11.3f}  {self.ess[i]:15.0f}" for i in worst]
-        if np.all(np.isnan(self.rhat)):
-            lines.append("too few draws to tell: R-hat needs at least four per chain")
-        else:
-            lines.append(f"{int(np.sum(self.rhat > 1.1))} of {len(self.names)} quantities have R-hat above 1.1")
-        return "\n".join(lines)
+        lines = [f"{'quantity':{width}s}  R-hat  effective draws"]
+        lines += [f"{self.names[i]:{width}s}  {self.rhat[i]:5.2f}  {self.ess[i]:15.0f}" for i in worst]
+        if not np.all(np.isnan(self.rhat)):
+            counts = [(*self.count_above(group), group) for group in GROUPS if group in self.groups]
+            lines.append(f"R-hat above {RHAT_LIMIT}: " + ", ".join(f"{above} of {asked} {group}" for above, asked, group in counts))
+        return "\n".join([*lines, self.advice])
 
 
-def diagnose(quantities: dict[str, Floats], n_chains: int) -> Diagnostics:
-    """Diagnostics of draws (K,), chain after chain, by name."""
+def diagnose(
+    quantities: dict[str, Floats], n_chains: int, groups: Sequence[str] | None = None, unseen: Floats | None = None
+) -> Diagnostics:
+    """Diagnostics of draws (K,), chain after chain, by name; `groups` as in `Diagnostics`, by default all OTHER."""
     stacked = np.stack(list(quantities.values()), axis=1)
-    stacked = stacked - stacked[:1]  # in units of its own spread, so that values near 1e±300 neither overflow nor vanish
     largest = np.abs(stacked).max(axis=0)
-    stacked = stacked / np.where(largest > 0, largest, 1.0)
+    stacked = stacked / np.where(largest > 0, largest, 1.0)  # so that distances from the median of values near 1e308 do not overflow
     chains = stacked.reshape(n_chains, -1, stacked.shape[1])
-    return Diagnostics(tuple(quantities), split_rhat(chains), effective_sample_size(chains))
+    return Diagnostics(
+        names=tuple(quantities),
+        rhat=rank_normalised_rhat(chains),
+        ess=effective_sample_size(chains),
+        groups=(OTHER,) * len(quantities) if groups is None else tuple(groups),
+        n_chains=n_chains,
+        unseen=np.empty((0, 0)) if unseen is None else unseen,
+    )

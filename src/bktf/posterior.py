@@ -15,7 +15,7 @@ from bktf.acquisition import choose
 from bktf.alignment import Aligned, align
 from bktf.axes import Axis, check_points
 from bktf.chains import moments_between, states_between
-from bktf.diagnostics import Diagnostics, diagnose
+from bktf.diagnostics import OBSERVED, OTHER, UNSEEN, Diagnostics, diagnose
 from bktf.local_draws import LocalDraws, local_draws
 from bktf.model import Priors, Settings
 from bktf.observations import Standardisation
@@ -25,8 +25,10 @@ Floats = NDArray[np.float64]
 
 MAX_GRID = 20_000_000  # cells that grid_moments is willing to hold, 160 MB per array
 MAX_LOCAL_GRID = 200_000  # where each cell has to be asked of every draw's local component
-OFF_GRID_STREAM, LOCAL_STREAM = 1, 2  # spawn keys of the fit's seed: chains take (0, ·), draws between axis points (1,), local ones (2,)
+# spawn keys of the fit's seed: chains take (0, ·), draws between axis points (1,), local ones (2,), diagnostics (3,)
+OFF_GRID_STREAM, LOCAL_STREAM, DIAGNOSTICS_STREAM = 1, 2, 3
 SHARE = 0.01  # of the variance, that a component must have to count for the rank
+N_UNSEEN = 64  # unseen cells whose mixing the diagnostics look at
 LOCAL_BLOCK = 2000  # points whose moments are found together where there is a local component
 
 
@@ -253,8 +255,11 @@ class Posterior:
     def label_free(self) -> dict[str, Floats]:
         """Quantities (K,) that do not depend on signs and labels: f at the data, the noise, sorted summaries."""
         f = self.draws_at(self.X)
-        quantities = {f"f[{i}]": f[:, i] for i in range(f.shape[1])}
-        quantities["noise_std"] = self.noise_std
+        return {f"f[{i}]": f[:, i] for i in range(f.shape[1])} | self._label_free_summaries()
+
+    def _label_free_summaries(self) -> dict[str, Floats]:
+        """`label_free` without f."""
+        quantities = {"noise_std": self.noise_std}
         sizes = np.abs(self.weights)
         for factor in self.factors:
             sizes = sizes * np.sqrt(np.mean(factor**2, axis=2))
@@ -275,8 +280,28 @@ class Posterior:
         return quantities
 
     def diagnostics(self) -> Diagnostics:
-        """Split R-hat and effective sample size of `label_free`; print it for a summary."""
-        return diagnose(self.label_free(), self.settings.n_chains)
+        """Rank-normalised R-hat and effective sample size of f at observed and unseen points and of `label_free`'s summaries.
+
+        Print it for a table of the worst and for advice. Data pin f where they are, so chains that agree there may disagree elsewhere:
+        f is also asked at up to 64 random cells of the grid that were not observed, always the same for the same fit.
+
+        Where there is a local component, f is drawn, as `draws_at` does, and not its mean within each draw. R-hat then says whether chains
+        differ by a noticeable part of the standard deviation of f; means within draws may differ by less than anyone would notice.
+        Whether the parameters have mixed is told by the other quantities.
+        """
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(DIAGNOSTICS_STREAM,)))
+        unseen = self._unseen_cells(rng)
+        points = np.concatenate((self.X, unseen))
+        if self.local is None:
+            f = self.draws_at(points)
+        else:  # each point by itself: joint draws take longer and R-hat asks for none
+            each = self._moments_by_draw(points)
+            f = self.standardisation.to_user(each.mean + np.sqrt(each.variance) * rng.standard_normal(each.mean.shape))
+        n = len(self.X)
+        at_points = {f"f[{i}]" if i < n else f"f_unseen[{i - n}]": f[:, i] for i in range(len(points))}
+        others = self._label_free_summaries()
+        groups = [OBSERVED] * n + [UNSEEN] * len(unseen) + [OTHER] * len(others)
+        return diagnose(at_points | others, self.settings.n_chains, groups, unseen)
 
     def to_arviz(self) -> Any:
         """The draws as ArviZ data; needs the extra bktf[arviz]."""
@@ -326,6 +351,14 @@ class Posterior:
         if self.grid[d].kernel.has_lengthscale:
             return np.ascontiguousarray(self.lengthscales[:, :, d])
         return np.where(self.active[:, d], np.zeros((self.n_draws, 1)), np.nan)
+
+    def _unseen_cells(self, rng: np.random.Generator) -> Floats:
+        """Up to N_UNSEEN different random cells of the grid that were not observed, as points (U, D)."""
+        drawn = rng.integers(0, [axis.size for axis in self.grid], (4 * N_UNSEEN, len(self.grid)))  # more: some are observed or repeated
+        observed = np.stack([axis.locate(self.X[:, d]) for d, axis in enumerate(self.grid)], axis=1)
+        _, first = np.unique(np.concatenate((observed, drawn)), axis=0, return_index=True)
+        cells = drawn[np.sort(first[first >= len(observed)] - len(observed))[:N_UNSEEN]]
+        return np.stack([axis.points[cells[:, d]] for d, axis in enumerate(self.grid)], axis=1)
 
     def _aligned(self) -> Aligned:
         return align(self.factors, self.weights, self.active)
