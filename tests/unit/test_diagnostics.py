@@ -4,17 +4,18 @@ import numpy as np
 import pytest
 
 from bktf.diagnostics import diagnose, effective_sample_size, split_rhat
+from seeds import seeded
 
 
 def test_independent_draws_count_fully() -> None:
-    chains = np.random.default_rng(0).standard_normal((4, 1000, 20))
+    chains = np.random.default_rng(seeded(0)).standard_normal((4, 1000, 20))
     assert np.all(np.abs(split_rhat(chains) - 1) < 0.01)
     assert np.all(np.abs(effective_sample_size(chains) / 4000 - 1) < 0.25)
 
 
 @pytest.mark.parametrize("rho", [0.5, 0.9])
 def test_an_autoregressive_chain_counts_by_its_correlation_time(rho: float) -> None:
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seeded(1))
     chains = np.zeros((4, 20_000, 5))
     for t in range(1, chains.shape[1]):
         chains[:, t] = rho * chains[:, t - 1] + np.sqrt(1 - rho**2) * rng.standard_normal((4, 5))
@@ -23,18 +24,18 @@ def test_an_autoregressive_chain_counts_by_its_correlation_time(rho: float) -> N
 
 
 def test_chains_in_different_places_are_noticed() -> None:
-    chains = np.random.default_rng(2).standard_normal((4, 500, 1)) + 3.0 * np.arange(4)[:, None, None]
+    chains = np.random.default_rng(seeded(2)).standard_normal((4, 500, 1)) + 3.0 * np.arange(4)[:, None, None]
     assert split_rhat(chains)[0] > 2
     assert effective_sample_size(chains)[0] < 20
 
 
 def test_a_trend_within_one_chain_is_noticed() -> None:
-    chains = np.random.default_rng(3).standard_normal((1, 500, 1)) + np.linspace(0, 6, 500)[None, :, None]
+    chains = np.random.default_rng(seeded(3)).standard_normal((1, 500, 1)) + np.linspace(0, 6, 500)[None, :, None]
     assert split_rhat(chains)[0] > 1.5
 
 
 def test_antithetic_draws_count_more_but_not_without_bound() -> None:
-    chains = np.tile([1.0, -1.0], 250)[None, :, None] + 0.1 * np.random.default_rng(4).standard_normal((1, 500, 1))
+    chains = np.tile([1.0, -1.0], 250)[None, :, None] + 0.1 * np.random.default_rng(seeded(4)).standard_normal((1, 500, 1))
     assert 500 < effective_sample_size(chains)[0] <= 500 * np.log10(500)
 
 
@@ -45,7 +46,7 @@ def test_constant_and_very_short_chains_do_not_crash() -> None:
 
 
 def test_the_summary_names_the_worst_quantity() -> None:
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(seeded(5))
     report = str(diagnose({"good": rng.standard_normal(400), "drifting": np.linspace(0, 1, 400)}, 1))
     assert report.splitlines()[1].startswith("drifting")
     assert "1 of 2 quantities have R-hat above 1.1" in report
