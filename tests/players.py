@@ -2,13 +2,14 @@
 
 from bktf.experiments.arena import CONTESTS, start_points
 from bktf.experiments.peers import PEERS
+from seeds import seeded
 
 
 def check_answers(method: str, problem: str) -> None:
     """Told the start, a method answers twice, each time with a point of the space."""
     contest = CONTESTS[problem]
-    player = PEERS[method].make(contest, 0)
-    for point in start_points(contest, 0):
+    player = PEERS[method].make(contest, seeded(0))
+    for point in start_points(contest, seeded(0)):
         player.tell(point, contest.function(point))
     for _ in range(2):
         asked = player.ask()

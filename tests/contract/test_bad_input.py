@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bktf
+from seeds import seeded
 
 AXES = [np.linspace(0, 1, 5), np.linspace(-1, 1, 4)]
 X = np.array([[0.0, -1.0], [0.5, 1.0], [1.0, 0.0]])
@@ -78,15 +79,15 @@ def test_a_length_instead_of_its_logarithm_is_refused_where_it_can_be_told() -> 
 
 
 def test_a_warm_start_from_another_model_is_refused() -> None:
-    first = bktf.fit(AXES, X, Y, seed=0, rank=3, **SHORT)
+    first = bktf.fit(AXES, X, Y, seed=seeded(0), rank=3, **SHORT)
     with pytest.raises(ValueError, match="same dimensions, components and kernels"):
-        bktf.fit(AXES, X, Y, seed=0, rank=2, warm_start=first, **SHORT)
+        bktf.fit(AXES, X, Y, seed=seeded(0), rank=2, warm_start=first, **SHORT)
     with pytest.raises(ValueError, match="same dimensions, components and kernels"):
-        bktf.fit(AXES, X, Y, seed=0, rank=3, kernel="matern52", warm_start=first, **SHORT)
+        bktf.fit(AXES, X, Y, seed=seeded(0), rank=3, kernel="matern52", warm_start=first, **SHORT)
 
 
 def test_questions_outside_the_box_or_of_the_wrong_shape_are_refused() -> None:
-    posterior = bktf.fit(AXES, X, Y, seed=0, **SHORT)
+    posterior = bktf.fit(AXES, X, Y, seed=seeded(0), **SHORT)
     questions: list[Any] = [posterior.mean, posterior.std, posterior.draws_at, posterior.kernel]
     for ask in questions:
         with pytest.raises(ValueError, match="outside"):
@@ -96,7 +97,7 @@ def test_questions_outside_the_box_or_of_the_wrong_shape_are_refused() -> None:
     with pytest.raises(ValueError, match=r"levels must lie in \[0, 1\]"):
         posterior.quantile(X, 90)
     with pytest.raises(ValueError, match="at least 2 observations"):
-        bktf.leave_one_out(bktf.fit(AXES, X[:1], Y[:1], seed=0, **SHORT))
+        bktf.leave_one_out(bktf.fit(AXES, X[:1], Y[:1], seed=seeded(0), **SHORT))
     with pytest.raises(ValueError, match="index must list observations"):
         bktf.leave_one_out(posterior, index=[3])
 
@@ -128,7 +129,7 @@ OFF_GRID = np.array([[0.123, 0.456], [0.0, -1.0], [0.99, 0.99]])
     ],
 )
 def test_constant_huge_and_tiny_values_give_finite_answers(y: list[float]) -> None:
-    posterior = bktf.fit(AXES, X, y, seed=0, n_sweeps=100, n_burn_in=50)
+    posterior = bktf.fit(AXES, X, y, seed=seeded(0), n_sweeps=100, n_burn_in=50)
     assert np.all(np.isfinite(posterior.mean(OFF_GRID)))
     if max(map(abs, y)) < 1e308:
         assert_finite(posterior, OFF_GRID)
@@ -137,30 +138,32 @@ def test_constant_huge_and_tiny_values_give_finite_answers(y: list[float]) -> No
 
 
 def test_one_observation_works() -> None:
-    posterior = bktf.fit(AXES, X[:1], [7.0], seed=0, **SHORT)
+    posterior = bktf.fit(AXES, X[:1], [7.0], seed=seeded(0), **SHORT)
     assert_finite(posterior, OFF_GRID)
     assert posterior.mean(X[:1])[0] == pytest.approx(7.0, abs=1.0)
 
 
 def test_repeated_points_are_repeated_observations() -> None:
-    posterior = bktf.fit(AXES, np.repeat(X, 20, axis=0), np.repeat(Y, 20) + np.tile([-1.0, 1.0], 30), seed=0, n_sweeps=400, n_burn_in=200)
+    posterior = bktf.fit(
+        AXES, np.repeat(X, 20, axis=0), np.repeat(Y, 20) + np.tile([-1.0, 1.0], 30), seed=seeded(0), n_sweeps=400, n_burn_in=200
+    )
     assert_finite(posterior, OFF_GRID)
     assert 0.7 < np.median(posterior.noise_std) < 1.5
     np.testing.assert_allclose(posterior.mean(X), Y, atol=0.8)
 
 
 def test_axes_of_one_and_two_points_and_one_dimension_work() -> None:
-    assert_finite(bktf.fit([[0, 1]], [[0], [1], [1]], [1.0, 2.0, 2.1], seed=0, **SHORT), [[0.5], [1.0]])
-    assert_finite(bktf.fit([[0, 1]], [0.0, 1.0], [1.0, 2.0], seed=0, **SHORT), [0.5])
-    assert_finite(bktf.fit([[3.0], [0, 1]], [[3.0, 0.0], [3.0, 1.0]], [1.0, 2.0], seed=0, **SHORT), [[3.0, 0.4]])
-    assert_finite(bktf.fit([[0, 1e-300], [0, 1]], [[0.0, 0.0], [1e-300, 1.0]], [1.0, 2.0], seed=0, **SHORT), [[0.5e-300, 0.4]])
+    assert_finite(bktf.fit([[0, 1]], [[0], [1], [1]], [1.0, 2.0, 2.1], seed=seeded(0), **SHORT), [[0.5], [1.0]])
+    assert_finite(bktf.fit([[0, 1]], [0.0, 1.0], [1.0, 2.0], seed=seeded(0), **SHORT), [0.5])
+    assert_finite(bktf.fit([[3.0], [0, 1]], [[3.0, 0.0], [3.0, 1.0]], [1.0, 2.0], seed=seeded(0), **SHORT), [[3.0, 0.4]])
+    assert_finite(bktf.fit([[0, 1e-300], [0, 1]], [[0.0, 0.0], [1e-300, 1.0]], [1.0, 2.0], seed=seeded(0), **SHORT), [[0.5e-300, 0.4]])
 
 
 def test_many_dimensions_do_not_underflow_into_nan() -> None:
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     axes = [np.linspace(0, 1, 4)] * 60
     P = rng.integers(0, 4, (15, 60)) / 3
-    posterior = bktf.fit(axes, P, rng.standard_normal(15), seed=0, **SHORT)
+    posterior = bktf.fit(axes, P, rng.standard_normal(15), seed=seeded(0), **SHORT)
     assert np.all(np.isfinite(posterior.mean(P)))
     assert np.all(np.isfinite(posterior.lengthscales))
     with pytest.raises(ValueError, match="holds every cell"):
@@ -169,4 +172,4 @@ def test_many_dimensions_do_not_underflow_into_nan() -> None:
 
 @pytest.mark.parametrize("noise_std", [0.0, 1e-12, 1e6])
 def test_extreme_known_noise_gives_finite_answers(noise_std: float) -> None:
-    assert_finite(bktf.fit(AXES, X, Y, seed=0, noise_std=noise_std, **SHORT), OFF_GRID)
+    assert_finite(bktf.fit(AXES, X, Y, seed=seeded(0), noise_std=noise_std, **SHORT), OFF_GRID)

@@ -7,6 +7,7 @@ from optuna.samplers import BaseSampler
 from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
 
 import bktf
+from seeds import seeded
 
 pytestmark = pytest.mark.usefixtures("quiet_optuna")
 
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("quiet_optuna")
 class _Ours:
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:
-        return lambda: bktf.BKTFSampler(seed=0, n_startup_trials=0)
+        return lambda: bktf.BKTFSampler(seed=seeded(0), n_startup_trials=0)
 
 
 class TestBasic(_Ours, BasicSamplerTestCase): ...

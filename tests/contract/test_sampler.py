@@ -23,6 +23,7 @@ from bktf.history import PUBLISHED, read_history, read_published
 from bktf.space import parameters_of
 from bktf.strategy import Strategy
 from bktf.suggestion import fit_history
+from seeds import seeded
 
 GRID: dict[str, BaseDistribution] = {"x": IntDistribution(0, 9), "y": IntDistribution(0, 9)}
 
@@ -46,7 +47,7 @@ def points(study: Study) -> list[tuple[Any, ...]]:
 
 
 def run(objective: Callable[[Trial], float], n: int, storage: str | None = None, **settings: Any) -> Study:
-    study = optuna.create_study(sampler=bktf.BKTFSampler(seed=1, **settings), storage=storage)
+    study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(1), **settings), storage=storage)
     study.optimize(objective, n_trials=n)
     return study
 
@@ -71,7 +72,7 @@ def test_no_point_is_suggested_twice_whatever_the_acquisition(acquisition: str) 
 
 
 def test_asked_and_told_by_hand_an_exhausted_space_warns_once_and_repeats(caplog: pytest.LogCaptureFixture) -> None:
-    study = optuna.create_study(sampler=bktf.BKTFSampler(seed=1))
+    study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(1)))
     space: dict[str, BaseDistribution] = {"c": CategoricalDistribution(["a", "b", "c"])}
     with caplog.at_level(logging.WARNING, "bktf"):
         for i in range(7):
@@ -96,7 +97,7 @@ def test_failed_points_are_not_tried_again() -> None:
 
 SCRIPT = """
 import sys, json, optuna, bktf
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/contract"]
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 from test_sampler import mixed, points, run
 print(json.dumps(points(run(mixed, 14, storage=sys.argv[2] or None))))
@@ -106,7 +107,7 @@ print(json.dumps(points(run(mixed, 14, storage=sys.argv[2] or None))))
 def test_the_same_seed_gives_the_same_suggestions_in_another_process_and_storage(tmp_path: Path) -> None:
     here = [list(p) for p in points(run(mixed, 14))]
     assert here == [list(p) for p in points(run(mixed, 14, storage=f"sqlite:///{tmp_path}/here.db"))]
-    command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parent), f"sqlite:///{tmp_path}/there.db"]
+    command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parents[1]), f"sqlite:///{tmp_path}/there.db"]
     assert json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout) == here
 
 
@@ -114,14 +115,14 @@ def test_a_study_resumed_from_storage_goes_on_as_if_it_had_never_stopped(tmp_pat
     whole = points(run(mixed, 15))
     for _ in range(3):
         study = optuna.create_study(
-            study_name="s", storage=f"sqlite:///{tmp_path}/s.db", load_if_exists=True, sampler=bktf.BKTFSampler(seed=1)
+            study_name="s", storage=f"sqlite:///{tmp_path}/s.db", load_if_exists=True, sampler=bktf.BKTFSampler(seed=seeded(1))
         )
         study.optimize(mixed, n_trials=5)
     assert points(study) == whole
 
 
 def test_a_pickled_sampler_goes_on_and_one_sampler_serves_two_studies() -> None:
-    sampler = bktf.BKTFSampler(seed=1)
+    sampler = bktf.BKTFSampler(seed=seeded(1))
     first, second = optuna.create_study(sampler=sampler), optuna.create_study(sampler=sampler, direction="maximize")
     for _ in range(9):
         first.optimize(mixed, n_trials=1)
@@ -151,21 +152,21 @@ def test_points_under_way_are_not_suggested_again() -> None:
 
 def test_a_trial_that_has_been_running_for_ages_loses_its_effect() -> None:
     study = run(bowl, 8)
-    twin = optuna.create_study(sampler=bktf.BKTFSampler(seed=1))
+    twin = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(1)))
     twin.add_trials(study.trials)
     fresh, stale = study.ask(GRID), twin.ask(GRID)
     assert fresh.params == stale.params
     twin._storage._get_trial(stale._trial_id).datetime_start = datetime.now() - timedelta(days=3)  # type: ignore[attr-defined]
     assert study.ask(GRID).params != fresh.params
-    twin.sampler = bktf.BKTFSampler(seed=1)
-    lonely = optuna.create_study(sampler=bktf.BKTFSampler(seed=1))
+    twin.sampler = bktf.BKTFSampler(seed=seeded(1))
+    lonely = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(1)))
     lonely.add_trials(study.trials[:8])
     lonely.add_trial(optuna.create_trial(state=TrialState.FAIL))  # takes the number, says nothing
     assert twin.ask(GRID).params == lonely.ask(GRID).params
 
 
 def test_threads_do_not_repeat_each_other() -> None:
-    study = optuna.create_study(sampler=bktf.BKTFSampler(seed=1))
+    study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(1)))
     study.optimize(bowl, n_trials=40, n_jobs=4)
     assert len(set(points(study))) == 40
 
@@ -173,7 +174,7 @@ def test_threads_do_not_repeat_each_other() -> None:
 WORKER = """
 import sys, time, optuna, bktf
 optuna.logging.set_verbosity(optuna.logging.ERROR)
-study = optuna.load_study(study_name="s", storage=sys.argv[1], sampler=bktf.BKTFSampler(seed=1))
+study = optuna.load_study(study_name="s", storage=sys.argv[1], sampler=bktf.BKTFSampler(seed=int(sys.argv[2])))
 def objective(trial):
     x, y = trial.suggest_int("x", 0, 9), trial.suggest_int("y", 0, 9)
     time.sleep(0.2)
@@ -185,7 +186,9 @@ study.optimize(objective, n_trials=10)
 def test_four_processes_on_one_database_hardly_repeat_each_other(tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path}/s.db"
     study = optuna.create_study(study_name="s", storage=storage)
-    workers = [subprocess.Popen([sys.executable, "-c", WORKER, storage], stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    workers = [
+        subprocess.Popen([sys.executable, "-c", WORKER, storage, str(seeded(1))], stderr=subprocess.PIPE, text=True) for _ in range(4)
+    ]
     for worker in workers:
         _, errors = worker.communicate(timeout=200)
         assert worker.returncode == 0, errors
@@ -195,7 +198,7 @@ def test_four_processes_on_one_database_hardly_repeat_each_other(tmp_path: Path)
 
 def test_long_suggestions_are_published_in_pieces() -> None:
     space: dict[str, BaseDistribution] = {f"parameter_with_a_long_name_{i}": FloatDistribution(0.0, 1.0) for i in range(60)}
-    study = optuna.create_study(sampler=bktf.BKTFSampler(seed=1, search_space=space))
+    study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(1), search_space=space))
     trial = study.ask(space)
     attributes = study.trials[0].system_attrs
     assert all(len(v) <= 2045 for k, v in attributes.items() if k.startswith(PUBLISHED))
@@ -225,7 +228,7 @@ def at_the_edge(trial: Trial) -> float:
 @pytest.mark.parametrize("objective", [upper_corner, one_of_four, at_the_edge])
 def test_a_quarter_that_fails_is_avoided(objective: Callable[[Trial], float]) -> None:
     for seed in range(2):
-        study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seed))
+        study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(seed)))
         study.optimize(objective, n_trials=36)
         after = study.trials[6:]
         bad = [t for t in after if t.state == TrialState.FAIL or t.value == math.inf]
@@ -236,7 +239,7 @@ def test_a_quarter_that_fails_is_avoided(objective: Callable[[Trial], float]) ->
 
 
 def test_infinite_values_on_the_good_side_do_not_break_the_model() -> None:
-    study = optuna.create_study(sampler=bktf.BKTFSampler(seed=1), direction="maximize")
+    study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(1)), direction="maximize")
     study.optimize(lambda t: math.inf if t.suggest_float("x", 0, 1) > 0.8 else t.params["x"], n_trials=14)
     assert sum(t.value == math.inf for t in study.trials) >= 4
 
@@ -254,8 +257,8 @@ def test_pruned_trials_count_with_their_last_intermediate_value() -> None:
 
 
 def test_values_beyond_all_measure_count_as_failures_and_that_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    space = {name: FloatDistribution(0, 1) for name in "xy"}
-    study = optuna.create_study(sampler=bktf.BKTFSampler(seed=0, search_space=space))
+    space: dict[str, BaseDistribution] = {name: FloatDistribution(0, 1) for name in "xy"}
+    study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(0), search_space=space))
     for number in range(14):
         trial = study.ask(space)
         fluke = 1e6 if number in (2, 7, 11) else 0.0
@@ -305,7 +308,7 @@ def test_conditional_parameters_are_left_to_the_independent_sampler(caplog: pyte
     assert "'depth'" in said[0] + said[1]
     caplog.clear()
     with caplog.at_level(logging.WARNING, "bktf"):
-        fixed = optuna.samplers.RandomSampler(seed=3)
+        fixed = optuna.samplers.RandomSampler(seed=seeded(3))
         study = run(objective, 12, independent_sampler=fixed, warn_independent_sampling=False)
     assert not [r for r in caplog.records if "independently" in r.getMessage()]
 
@@ -370,7 +373,7 @@ def test_the_first_trial_belongs_to_the_design_where_the_space_is_known() -> Non
 
 
 def test_noise_makes_good_points_worth_repeating() -> None:
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     study = run(lambda t: abs(t.suggest_int("x", 0, 9) - 4) + rng.normal(0, 0.5), 40, allow_repeats=True)
     tried = [t.params["x"] for t in study.trials]
     assert len(tried) == 40
@@ -410,7 +413,7 @@ def test_settings_that_make_no_sense_are_refused_when_the_sampler_is_made(settin
 
 
 def test_several_objectives_and_outcome_constraints_are_refused() -> None:
-    study = optuna.create_study(directions=["minimize", "minimize"], sampler=bktf.BKTFSampler(seed=1))
+    study = optuna.create_study(directions=["minimize", "minimize"], sampler=bktf.BKTFSampler(seed=seeded(1)))
     with pytest.raises(ValueError, match="one objective; this one has 2"):
         study.optimize(lambda t: (t.suggest_float("x", 0, 1), 0.0), n_trials=1)
 

@@ -16,12 +16,13 @@ from optuna.trial import Trial, TrialState
 
 import bktf
 from bktf.warping import Warp
+from seeds import seeded
 
 pytestmark = pytest.mark.usefixtures("quiet_optuna")
 
 
 def study_of(**settings: Any) -> optuna.Study:
-    return optuna.create_study(sampler=bktf.BKTFSampler(seed=0, **settings))
+    return optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(0), **settings))
 
 
 def test_the_cache_of_kernels_over_levels_can_be_filled_ahead() -> None:
@@ -31,7 +32,7 @@ def test_the_cache_of_kernels_over_levels_can_be_filled_ahead() -> None:
 
 def test_a_finite_space_with_a_feasible_function_is_tried_once_and_stops() -> None:
     space = {"a": (0, 4), "b": (0, 4)}
-    result = bktf.minimize(lambda p: p["a"] + p["b"], space, n_trials=30, feasible=lambda p: bool(p["a"] == p["b"]), seed=0)
+    result = bktf.minimize(lambda p: p["a"] + p["b"], space, n_trials=30, feasible=lambda p: bool(p["a"] == p["b"]), seed=seeded(0))
     assert len(result.study.trials) == 5
     assert result.message == "every point was tried"
     assert result.suggest(1) == []
@@ -70,11 +71,11 @@ def test_choices_that_count_as_equal_are_refused() -> None:
 
 def test_a_resumed_run_answers_for_the_space_it_was_given(tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path}/run.db"
-    bktf.minimize(lambda p: p["x"], {"x": (0.0, 1.0)}, n_trials=6, seed=0, storage=storage)
-    narrower = bktf.minimize(lambda p: p["x"], {"x": (0.5, 1.0)}, n_trials=6, seed=0, storage=storage)
+    bktf.minimize(lambda p: p["x"], {"x": (0.0, 1.0)}, n_trials=6, seed=seeded(0), storage=storage)
+    narrower = bktf.minimize(lambda p: p["x"], {"x": (0.5, 1.0)}, n_trials=6, seed=seeded(0), storage=storage)
     assert narrower.x["x"] >= 0.5
     assert "smallest value" in str(narrower)
-    wider = bktf.minimize(lambda p: p["x"] + p["y"], {"x": (0.0, 1.0), "y": (0.0, 1.0)}, n_trials=3, seed=0, storage=storage)
+    wider = bktf.minimize(lambda p: p["x"] + p["y"], {"x": (0.0, 1.0), "y": (0.0, 1.0)}, n_trials=3, seed=seeded(0), storage=storage)
     assert set(wider.x) == {"x", "y"}
     assert "smallest value" in str(wider)
 
@@ -83,12 +84,12 @@ def test_a_resumed_run_answers_for_the_space_it_was_given(tmp_path: Path) -> Non
     "entry", [FloatDistribution(1.0, 1.00000001, log=True), FloatDistribution(5.0, 5.0000001), IntDistribution(2**53, 2**53 + 6)]
 )
 def test_a_range_too_narrow_for_its_size_is_drawn_independently(entry: Any) -> None:
-    result = bktf.minimize(lambda p: float(p["x"]) * 0 + p["y"], {"x": entry, "y": (0.0, 1.0)}, n_trials=10, seed=0)
+    result = bktf.minimize(lambda p: float(p["x"]) * 0 + p["y"], {"x": entry, "y": (0.0, 1.0)}, n_trials=10, seed=seeded(0))
     assert result.nfev == 10
 
 
 def test_values_over_hundreds_of_decades_are_compressed() -> None:
-    result = bktf.minimize(lambda p: 10.0 ** p["x"], {"x": (-200.0, 200.0)}, n_trials=12, seed=0)
+    result = bktf.minimize(lambda p: 10.0 ** p["x"], {"x": (-200.0, 200.0)}, n_trials=12, seed=seeded(0))
     assert result.fun < 1e-50
     for y in ([1e308, -1e308, 0.0], [1e-300, 1e300, 1.0], [2.0, 2.0, 2.0], [5.0]):
         values = np.array(y)
@@ -148,10 +149,10 @@ def test_trials_without_parameters_do_not_switch_the_model_off() -> None:
 
 
 def test_what_a_result_says_is_true() -> None:
-    exhausted = bktf.minimize(lambda p: float(p["a"]), {"a": (0, 3), "b": (0, 3)}, n_trials=20, seed=0)
+    exhausted = bktf.minimize(lambda p: float(p["a"]), {"a": (0, 3), "b": (0, 3)}, n_trials=20, seed=seeded(0))
     assert "expected of one more" not in str(exhausted)
     stopped = bktf.minimize(
-        lambda p: p["x"], {"x": (0.0, 1.0)}, n_trials=9, seed=0, timeout=1000, callbacks=[lambda study, _: study.stop()]
+        lambda p: p["x"], {"x": (0.0, 1.0)}, n_trials=9, seed=seeded(0), timeout=1000, callbacks=[lambda study, _: study.stop()]
     )  # fmt: skip
     assert stopped.message == "stopped early"
 
@@ -164,7 +165,7 @@ def test_an_interrupted_evaluation_is_not_a_failure() -> None:
         return float(params["x"])
 
     seen: list[dict[str, Any]] = []
-    result = bktf.minimize(interrupted, {"x": (0.0, 1.0)}, n_trials=20, seed=0)
+    result = bktf.minimize(interrupted, {"x": (0.0, 1.0)}, n_trials=20, seed=seeded(0))
     assert str(result).startswith(f"smallest value {result.fun:.6g} after 7 evaluations; interrupted")
     assert result._model.chance is None
 
@@ -180,7 +181,7 @@ def test_arguments_of_minimize_are_checked() -> None:
 
 
 def test_a_result_pickles_after_failures_and_questions() -> None:
-    result = bktf.minimize(_fails_above, {"x": (0.0, 1.0)}, n_trials=12, seed=0)
+    result = bktf.minimize(_fails_above, {"x": (0.0, 1.0)}, n_trials=12, seed=seeded(0))
     batch = result.suggest(2)
     assert pickle.loads(pickle.dumps(result)).suggest(2) == batch
 
@@ -200,7 +201,9 @@ def test_an_enqueued_value_that_is_not_feasible_is_evaluated_all_the_same(caplog
 
 
 def test_the_chance_of_success_is_the_same_at_points_and_at_cells() -> None:
-    result = bktf.minimize(lambda p: math.nan if p["x"] > 0.6 else p["x"] + p["n"], {"x": (0.0, 1.0), "n": (0, 5)}, n_trials=14, seed=0)
+    result = bktf.minimize(
+        lambda p: math.nan if p["x"] > 0.6 else p["x"] + p["n"], {"x": (0.0, 1.0), "n": (0, 5)}, n_trials=14, seed=seeded(0)
+    )
     chance, axes = result._model.chance, result._model.posterior.axes
     assert chance is not None
     cells = np.stack([np.arange(30) % len(axes[0]), np.arange(30) % len(axes[1])], axis=1)

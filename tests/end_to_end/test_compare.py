@@ -1,12 +1,11 @@
 """`bktf compare` in small, and bad input."""
 
 import shutil
-import time
 from pathlib import Path
 
 import pytest
 
-from bktf import cli, warmup
+from bktf import cli
 from bktf.experiments.lines import processor, read_lines
 from conftest import ROOT
 
@@ -15,10 +14,7 @@ from conftest import ROOT
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of one quick run."""
     folder = tmp_path_factory.mktemp("compare")
-    warmup.warm_up(["matern32", "categorical"])  # compiling is not what is timed
-    began = time.process_time()
     assert cli.main(["compare", "--quick", "--jobs", "1", "--results", str(folder)]) == 0
-    assert time.process_time() - began < 60
     return folder / "quick"
 
 
@@ -26,6 +22,7 @@ def test_quick_has_lines_of_three_methods_on_both_halves_and_all_kinds(quick: Pa
     lines = read_lines(quick / "compare.jsonl")
     assert {line["method"] for line in lines} == {"bktf", "random", "tpe"}
     assert len({line["problem"] for line in lines}) == 7
+    assert len(lines) == 3 * 7
     for line in lines:
         assert len(line["values"]) == line["n_start"] + line["settings"]["budget"] == 12
         assert line["cpu_seconds"]["total"] >= 0

@@ -17,6 +17,7 @@ import pytest
 from bktf.cli import main
 from bktf.lab_space import EXAMPLE, LabError, read_lab_space
 from bktf.lab_table import read_table
+from seeds import seeded
 
 SPACE = """
 other_columns = ["operator", "note"]
@@ -76,7 +77,7 @@ def suggest(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
 
 
 def test_a_campaign_by_hand_ends_near_the_optimum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     files = write(tmp_path, "")
     table = tmp_path / "results.csv"
     done = 0
@@ -145,7 +146,7 @@ def test_suggestions_are_printed_appended_and_given_as_json(tmp_path: Path, caps
 
 
 def many_rows(n: int, seed: int = 0) -> list[str]:
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seeded(seed))
     rows = []
     for _ in range(n):
         row = {
@@ -426,7 +427,7 @@ def is_good(files: list[str]) -> bool:
 
 
 def test_300_malformed_files_each_get_one_line_and_stay_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     table = "\n".join([HEADER, *ROWS, *many_rows(3)]) + "\n"
     malformed = 0
     while malformed < 300:
@@ -450,7 +451,7 @@ def test_300_malformed_files_each_get_one_line_and_stay_as_they_are(tmp_path: Pa
 
 
 def test_mutated_files_that_are_still_good_are_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seeded(1))
     table = "\n".join([HEADER, *ROWS, *many_rows(3)]) + "\n"
     answered = 0
     for _ in range(600):

@@ -3,12 +3,11 @@
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from bktf import cli, warmup
+from bktf import cli
 from bktf.experiments import tuning
 from bktf.experiments.lines import append_line, processor, read_lines
 from bktf.experiments.reproduce import EXPERIMENTS, Request, reproduce, tasks_of
@@ -29,10 +28,7 @@ TABLES = {
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of one whole quick run."""
     folder = tmp_path_factory.mktemp("results")
-    warmup.warm_up(["matern32"])  # compiling is not what is timed
-    began = time.process_time()
     assert cli.main(["reproduce", "all", "--quick", "--jobs", "1", "--results", str(folder)]) == 0
-    assert time.process_time() - began < 60
     return folder / "quick"
 
 

@@ -21,6 +21,7 @@ from bktf.axes import Axis
 from bktf.fitting import make_problem, new_state
 from bktf.model import Kernel, Priors, Settings, resolve_kernels
 from bktf.records import Problem, Work
+from seeds import seeded
 
 Floats = NDArray[np.float64]
 UPDATES = ["axes", "noise", "weights", "two sweeps", "covariances", "shrinkage"]
@@ -47,7 +48,7 @@ def make_setup(
     offsets: bool = False,
 ) -> Setup:
     """A problem with random cells; priors chosen so that data, factors and noise all matter."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     priors = Priors(lengthscale_log_mean=math.log(0.5), lengthscale_log_var=0.5, noise_shape=4.0, noise_rate=1.0, local_noise_rate=1.0,
                     weight_var=1.5,
                     offset_mean=0.7, offset_var=0.6)  # fmt: skip
@@ -194,7 +195,7 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
         np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros((n_replicates, n_dims, 3)),
         np.zeros((n_replicates, 5)), np.zeros((n_replicates, 5)), np.zeros((n_replicates, n_dims + 4)), np.zeros(n_replicates),
     )  # fmt: skip
-    replicate(UPDATES.index(update), problem, new_state(problem), make_work(problem), record, np.random.default_rng(seed))
+    replicate(UPDATES.index(update), problem, new_state(problem), make_work(problem), record, np.random.default_rng(seeded(seed)))
     p = {"bookkeeping": float(record.bookkeeping.max() < 1e-9), "chi2": ks(record.chi2, stats.chi2(problem.values.size).cdf)}
     if not problem.noise_known:
         p["noise"] = ks(record.noise, stats.gamma(priors.noise_shape, scale=1 / priors.noise_rate).cdf)
@@ -224,6 +225,12 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
         p[f"factor[{c},{d}]"] = ks(second, stats.norm().cdf)
         p[f"innovation[{c},{d}]"] = ks((second - rho * first) / np.sqrt(1 - rho * rho), stats.norm().cdf)
     return p
+
+
+def corrected(p: dict[str, float]) -> tuple[float, str]:
+    """The smallest of several p-values times their number (Bonferroni), and what it is of."""
+    worst = min(p, key=p.__getitem__)
+    return p[worst] * len(p), worst
 
 
 def local_p_values(record: Record, problem: Problem) -> dict[str, float]:

@@ -12,16 +12,18 @@ from bktf.axes import Axis
 from bktf.chains import run_chain
 from bktf.fitting import make_problem, new_state
 from bktf.model import Priors, Settings, resolve_kernels
+from seeds import seeded
 
 N_REPLICATES = 250
 N_BINS = 10
+LEVEL = 1e-4 / 4  # four columns of ranks: a right sampler fails a test once in ten thousand
 THIN = 15
 PRIORS = Priors(noise_shape=4.0, noise_rate=2.0)  # noise about as large as the signal, so that chains mix
 
 
 @pytest.mark.parametrize(("kernel", "shared"), [("matern32", False), ("matern52", True), ("squared_exponential", False)])
 def test_f_at_observed_and_unobserved_points_is_calibrated(kernel: str, shared: bool) -> None:
-    rng = np.random.default_rng(20)
+    rng = np.random.default_rng(seeded(20))
     n_sweeps, n_burn_in = 1990, 500
     points = [np.array([0.0, 0.15, 0.4, 0.7, 1.0]), np.array([0.0, 0.35, 0.6, 1.0])]
     axes = tuple(Axis(p, k) for p, k in zip(points, resolve_kernels(kernel, [5, 4]), strict=True))
@@ -47,4 +49,4 @@ def test_f_at_observed_and_unobserved_points_is_calibrated(kernel: str, shared: 
     n_draws = (n_sweeps - n_burn_in + THIN - 1) // THIN  # 100: ranks 0 … 100
     for column in ranks.T:
         counts = np.histogram(column, bins=np.linspace(-0.5, n_draws + 0.5, N_BINS + 1))[0]
-        assert stats.chisquare(counts).pvalue > 1e-3
+        assert stats.chisquare(counts).pvalue > LEVEL

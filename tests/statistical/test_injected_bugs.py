@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.bugs
 
 ROOT = Path(__file__).resolve().parents[2]
-LEVEL = 1e-4
+LEVEL = 5e-5  # as in test_prior_preservation
 
 ON_AXIS = "    lengthscale = update_on_axis(problem, state, d, lengthscale, log_var, directions, precisions, targets, drawn, rng)\n"
 
@@ -119,15 +119,15 @@ BUGS = {
 
 SCRIPT = """
 import json, sys
-from prior_preservation import make_setup, p_values
+from prior_preservation import corrected, make_setup, p_values
 update, setup = json.loads(sys.argv[1])
 p = p_values(make_setup(**setup), update, 6000, 1)
 p.pop("bookkeeping")
-print(json.dumps(min((value, name) for name, value in p.items())))
+print(json.dumps(corrected(p)))
 """
 
 
-def smallest_p_value(bug: str, folder: Path) -> tuple[float, str]:
+def corrected_p_value(bug: str, folder: Path) -> tuple[float, str]:
     """Copy the package, put the bug in, and run the statistics that should notice."""
     file, edits, update, setup = BUGS[bug]
     shutil.copytree(ROOT / "src" / "bktf", folder / "bktf", ignore=shutil.ignore_patterns("__pycache__"))
@@ -149,7 +149,7 @@ def smallest_p_value(bug: str, folder: Path) -> tuple[float, str]:
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[float, str]]:
     folders = {bug: tmp_path_factory.mktemp("bug") for bug in BUGS}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return dict(zip(BUGS, pool.map(lambda bug: smallest_p_value(bug, folders[bug]), BUGS), strict=True))
+        return dict(zip(BUGS, pool.map(lambda bug: corrected_p_value(bug, folders[bug]), BUGS), strict=True))
 
 
 @pytest.mark.parametrize("bug", list(BUGS))

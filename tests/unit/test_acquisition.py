@@ -11,16 +11,17 @@ from scipy import stats
 import bktf
 from bktf import acquisition as acq
 from bktf import best_cells, scores
+from seeds import seeded
 
 Floats = NDArray[np.float64]
 
 
 def small(seed: int = 0, sizes: tuple[int, ...] = (6, 5, 4), n: int = 9, **settings: Any) -> bktf.Posterior:
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seeded(seed))
     axes = [np.sort(rng.uniform(-1, 3, m)) for m in sizes]
     X = np.stack([axis[rng.integers(0, axis.size, n)] for axis in axes], axis=1)
     y = 5 + np.sin(2 * X).sum(axis=1) + 0.1 * rng.standard_normal(n)
-    return bktf.fit(axes, X, y, seed=seed, n_sweeps=120, n_burn_in=60, **settings)
+    return bktf.fit(axes, X, y, seed=seeded(seed), n_sweeps=120, n_burn_in=60, **settings)
 
 
 def cells_and_points(posterior: bktf.Posterior) -> tuple[NDArray[np.int64], Floats]:
@@ -82,10 +83,10 @@ def test_coordinate_ascent_finds_what_enumeration_finds(monkeypatch: pytest.Monk
 def test_tensor_free_search_meets_the_enumeration_on_the_papers_small_grids(acquisition: str, monkeypatch: pytest.MonkeyPatch) -> None:
     misses = 0
     for sizes, n, seed in itertools.product([(14, 14), (71, 71), (11, 11, 11)], [20, 60], range(8)):
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(seeded(seed))
         axes = [np.linspace(0, 1, m) for m in sizes]
         X = np.stack([axis[rng.integers(0, axis.size, n)] for axis in axes], axis=1)
-        posterior = bktf.fit(axes, X, np.cos(9 * X).prod(axis=1) - (X**2).sum(axis=1), seed=seed)
+        posterior = bktf.fit(axes, X, np.cos(9 * X).prod(axis=1) - (X**2).sum(axis=1), seed=seeded(seed))
         target = best_cells.make_target(acq.draws_of(posterior, np.empty((0, len(sizes)))), acquisition, 2.0, False)
         whole = acq.choose(posterior, acquisition, exclude=X)
         with monkeypatch.context() as patch:
@@ -99,7 +100,7 @@ def test_tensor_free_search_meets_the_enumeration_on_the_papers_small_grids(acqu
 
 
 def test_never_an_excluded_cell_and_the_last_free_cell_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seeded(1))
     for seed, limit in itertools.product(range(6), (0, 10**9)):
         monkeypatch.setattr(best_cells, "ENUMERATE_BELOW", limit)
         posterior = small(seed, sizes=(4, 3, 3), n=5)
@@ -145,7 +146,7 @@ def test_turning_the_points_of_an_axis_around_turns_the_answer_around(acquisitio
     monkeypatch.setattr(best_cells, "ENUMERATE_BELOW", 0)
     posterior = small(4, sizes=(9, 8), n=10)
     draws = acq.draws_of(posterior, np.empty((0, 2)))
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     cell, score, *_ = best_cells.choose_cell(draws, acquisition, 2.0, set(), False, rng)
     rolled = draws._replace(factors=tuple(np.roll(f, 3, axis=2) for f in draws.factors))
     moved, moved_score, *_ = best_cells.choose_cell(rolled, acquisition, 2.0, set(), False, rng)
@@ -168,7 +169,7 @@ def test_thompson_is_the_maximum_of_one_draw_and_a_batch_of_them_is_distinct() -
     _, points = cells_and_points(posterior)
     maxima = {tuple(np.round(points[k], 9)) for k in posterior.draws_at(points).argmax(axis=1)}
     for seed in range(10):
-        point = acq.choose(posterior, "thompson", seed=seed).point
+        point = acq.choose(posterior, "thompson", seed=seeded(seed)).point
         assert point is not None
         assert tuple(np.round(point, 9)) in maxima
     batch = acq.choose_batch(posterior, 6, "thompson")
@@ -215,8 +216,8 @@ def test_where_no_draw_improves_the_weights_are_integrated_out(limit: int, monke
     monkeypatch.setattr(best_cells, "ENUMERATE_BELOW", limit)
     draws = acq.draws_of(small(9), np.empty((0, 3)))
     draws = draws._replace(thresholds=draws.thresholds + 100.0)
-    cell, _, method, *_ = best_cells.choose_cell(draws, "ei", 2.0, set(), False, np.random.default_rng(0))
-    expected, *_ = best_cells.choose_cell(draws, "ei", 2.0, set(), True, np.random.default_rng(0))
+    cell, _, method, *_ = best_cells.choose_cell(draws, "ei", 2.0, set(), False, np.random.default_rng(seeded(0)))
+    expected, *_ = best_cells.choose_cell(draws, "ei", 2.0, set(), True, np.random.default_rng(seeded(0)))
     assert method.endswith("weights integrated out")
     assert cell is not None
     assert expected is not None

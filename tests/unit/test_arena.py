@@ -10,6 +10,7 @@ from bktf.experiments.arena import CONTESTS, DEVELOPMENT, N_START, TEST, Contest
 from bktf.experiments.classics import CLASSICS, moved
 from bktf.experiments.peers import Cube
 from players import check_answers
+from seeds import seeded
 
 ALL = pytest.mark.parametrize("contest", CONTESTS.values(), ids=CONTESTS)
 
@@ -32,7 +33,7 @@ def test_a_function_and_its_control_are_in_the_same_half() -> None:
 
 @ALL
 def test_no_random_value_is_below_the_stated_minimum(contest: Contest) -> None:
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     values = np.array([contest.function(sample(contest.space, rng)) for _ in range(1000)])
     assert np.isfinite(values).all()
     assert values.min() >= contest.minimum - 1e-9
@@ -59,7 +60,7 @@ def test_a_moved_function_has_its_minimum_where_it_says(name: str, rotate: bool)
     assert function(place[None])[0] == pytest.approx(classic.minimum(n_dims), abs=1e-9)
     assert (place > classic.low).all()
     assert (place < classic.high).all()
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seeded(1))
     near = place + 1e-3 * rng.standard_normal((500, n_dims))
     far = rng.uniform(classic.low, classic.high, (5000, n_dims))
     assert function(np.concatenate((near, far))).min() >= classic.minimum(n_dims) - 1e-9
@@ -70,7 +71,7 @@ def test_no_local_search_ends_below_the_stated_minimum(name: str) -> None:
     from scipy.optimize import minimize
 
     contest = CONTESTS[name]
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(seeded(2))
     cube = Cube(contest.space)
     points = sorted((sample(contest.space, rng) for _ in range(300)), key=contest.function)[:3]
     for point in points:
@@ -87,7 +88,7 @@ def test_no_local_search_ends_below_the_stated_minimum(name: str) -> None:
 
 
 def test_coordinates_and_parameters_are_inverse() -> None:
-    rng = np.random.default_rng(4)
+    rng = np.random.default_rng(seeded(4))
     for contest in CONTESTS.values():
         cube = Cube(contest.space)
         for _ in range(20):
@@ -102,7 +103,7 @@ def test_coordinates_and_parameters_are_inverse() -> None:
 
 def test_random_samples_reach_every_choice_and_both_ends() -> None:
     space = {"c": CategoricalDistribution(["a", "b"]), "i": IntDistribution(2, 8, step=3), "f": FloatDistribution(0.0, 1.0, step=0.5)}
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     seen = [sample(space, rng) for _ in range(200)]
     assert {p["c"] for p in seen} == {"a", "b"}
     assert {p["i"] for p in seen} == {2, 5, 8}

@@ -9,14 +9,15 @@ import pytest
 from bktf.experiments import gp as baseline
 from bktf.experiments.methods import METHODS, PAPER_SETTINGS, choose_methods, run_settings
 from bktf.experiments.problems import PROBLEMS, start_points
+from seeds import seeded
 
 
 @pytest.fixture(scope="module")
 def fitted() -> tuple[baseline.FittedGP, np.ndarray]:
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     X = rng.random((17, 3))
     y = np.sin(5 * X[:, 0]) + X[:, 1] * X[:, 2]
-    return baseline.fit_gp(X, y, 0), y
+    return baseline.fit_gp(X, y, seeded(0)), y
 
 
 def test_moments_are_those_of_scikit_learn(fitted: tuple[baseline.FittedGP, np.ndarray]) -> None:
@@ -26,7 +27,7 @@ def test_moments_are_those_of_scikit_learn(fitted: tuple[baseline.FittedGP, np.n
     gp, y = fitted
     kernel = ConstantKernel(gp.amplitude) * Matern(gp.lengthscales, nu=1.5) + WhiteKernel(gp.noise)
     whole = GaussianProcessRegressor(kernel, alpha=1e-10, optimizer=None).fit(gp.X, (y - y.mean()) / y.std())
-    points = np.random.default_rng(1).random((50, 3))
+    points = np.random.default_rng(seeded(1)).random((50, 3))
     mean, std = gp.predict(points)
     expected_mean, expected_std = whole.predict(points, return_std=True)
     np.testing.assert_allclose(mean, expected_mean, rtol=1e-9, atol=1e-9)
@@ -35,9 +36,9 @@ def test_moments_are_those_of_scikit_learn(fitted: tuple[baseline.FittedGP, np.n
 
 @pytest.mark.parametrize("sizes", [(7,), (4, 5), (3, 4, 5), (3, 2, 3, 2)])
 def test_grid_moments_in_blocks_are_those_of_the_points(sizes: tuple[int, ...]) -> None:
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(seeded(2))
     X = rng.random((9, len(sizes)))
-    gp = baseline.fit_gp(X, X.sum(axis=1) ** 2, 0)
+    gp = baseline.fit_gp(X, X.sum(axis=1) ** 2, seeded(0))
     axes = tuple(np.linspace(0, 1, m) for m in sizes)
     blocks = [np.stack(block) for block in gp.on_grid(axes)]
     points = np.array(list(itertools.product(*axes)))
@@ -57,7 +58,7 @@ def test_the_best_cell_is_the_best_of_enumeration_without_the_excluded(fitted: t
 
 
 def test_expected_improvement_is_the_mean_of_what_normal_draws_gain() -> None:
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(seeded(3))
     draws = rng.standard_normal(2_000_000)
     for mean, std in ((0.3, 0.5), (-1.0, 0.4), (2.0, 1.0)):
         gains = np.maximum(mean + std * draws - 0.7, 0)
@@ -80,7 +81,7 @@ def test_constant_and_two_values_can_be_fitted_without_a_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for y in (np.array([1.0, 1.0]), np.array([0.0, 3.0])):
-            gp = baseline.fit_gp(np.array([[0.1, 0.2], [0.7, 0.9]]), y, 0)
+            gp = baseline.fit_gp(np.array([[0.1, 0.2], [0.7, 0.9]]), y, seeded(0))
             assert np.isfinite(gp.predict(np.array([[0.5, 0.5]]))).all()
 
 
@@ -90,9 +91,9 @@ def test_every_method_chooses_in_the_box_and_grid_methods_never_a_cell_twice(nam
     problem = PROBLEMS["schaffer"]
     settings = run_settings(name, 4, PAPER_SETTINGS | {"n_sweeps": 30, "n_burn_in": 10})
     del settings["budget"]
-    chooser = METHODS[name].make(problem, 5, settings)
-    again = METHODS[name].make(problem, 5, settings)
-    X = start_points(problem, 5)
+    chooser = METHODS[name].make(problem, seeded(5), settings)
+    again = METHODS[name].make(problem, seeded(5), settings)
+    X = start_points(problem, seeded(5))
     for _ in range(4):
         y = problem.function(X)
         point = chooser(X, y)
@@ -109,8 +110,8 @@ def test_every_method_chooses_in_the_box_and_grid_methods_never_a_cell_twice(nam
 @pytest.mark.usefixtures("quiet_optuna")
 def test_tpe_is_told_every_value() -> None:
     problem = PROBLEMS["branin"]
-    chooser = METHODS["tpe"].make(problem, 0, {})
-    X = start_points(problem, 0)
+    chooser = METHODS["tpe"].make(problem, seeded(0), {})
+    X = start_points(problem, seeded(0))
     for _ in range(5):
         X = np.concatenate((X, chooser(X, problem.function(X))[None]))
     told = [t.value for t in chooser.study.trials if t.value is not None]  # type: ignore[attr-defined]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bktf.bridges import different_gaps, plan_between, steps_along
+from seeds import seeded
 
 
 @pytest.mark.parametrize("m", [2, 12, 71, 1000])
@@ -14,7 +15,7 @@ def test_a_regular_axis_has_one_gap_whatever_the_rounding(m: int) -> None:
 
 
 def test_steps_give_back_the_coordinates() -> None:
-    coords = np.sort(np.random.default_rng(0).uniform(0, 1, 50))
+    coords = np.sort(np.random.default_rng(seeded(0)).uniform(0, 1, 50))
     gaps, steps = steps_along(coords)
     np.testing.assert_allclose(coords[0] + np.concatenate(([0.0], np.cumsum(gaps[steps[1:]]))), coords, atol=1e-13)
 
@@ -33,7 +34,7 @@ def test_gaps_that_differ_stay_apart() -> None:
 
 @pytest.mark.parametrize("joint", [False, True])
 def test_a_plan_names_the_nearest_neighbours_on_both_sides(joint: bool) -> None:
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seeded(1))
     for _ in range(50):
         coords = np.sort(rng.uniform(0.2, 0.8, rng.integers(1, 6)))
         new = np.sort(rng.uniform(0, 1, rng.integers(1, 9)))

@@ -9,6 +9,7 @@ from test_statespace import LENGTHSCALES, assert_moments, make_axis, make_seen
 
 import oracles
 from bktf import dense
+from seeds import seeded
 
 Floats = NDArray[np.float64]
 NONE = np.zeros((1, 1))
@@ -23,7 +24,7 @@ def slow_covariance(kind: int, ls: float, a: NDArray[Any], b: NDArray[Any]) -> N
 @pytest.mark.parametrize("q", [1, 2])
 @pytest.mark.parametrize("noise_precision", [1.0, 1e4])
 def test_log_evidence_and_its_differences_equal_textbook_linear_algebra(kind: int, q: int, noise_precision: float) -> None:
-    rng = np.random.default_rng(10 * kind + q)
+    rng = np.random.default_rng(seeded(10 * kind + q))
     for m, regular in [(2, True), (12, True), (40, False), (100 // q, True)]:
         coords = make_axis(m, regular, rng)
         seen = make_seen(coords, q, noise_precision, rng)
@@ -38,7 +39,7 @@ def test_log_evidence_and_its_differences_equal_textbook_linear_algebra(kind: in
 
 
 def test_a_given_matrix_is_looked_up_by_index_even_when_it_is_singular() -> None:
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seeded(1))
     given = np.cov(rng.standard_normal((6, 3)))  # rank 2
     coords = np.array([0.0, 2.0, 3.0, 5.0])
     K = given[np.ix_([0, 2, 3, 5], [0, 2, 3, 5])]
@@ -49,7 +50,7 @@ def test_a_given_matrix_is_looked_up_by_index_even_when_it_is_singular() -> None
 @pytest.mark.parametrize("kind", [dense.SQUARED_EXPONENTIAL, dense.PERIODIC])
 @pytest.mark.parametrize("q", [1, 2])
 def test_factor_draws_have_the_dense_posterior_moments(kind: int, q: int) -> None:
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(seeded(5))
     for m, noise_precision, ls in [(2, 1.0, 0.5), (7, 30.0, 0.2), (6, 1e4, 2.0)]:
         coords = make_axis(m, False, rng)
         seen = make_seen(coords, q, noise_precision, rng)
@@ -63,7 +64,7 @@ def test_factor_draws_have_the_dense_posterior_moments(kind: int, q: int) -> Non
 
 @pytest.mark.parametrize("kind", [dense.SQUARED_EXPONENTIAL, dense.PERIODIC])
 def test_draws_and_moments_between_equal_dense_conditioning(kind: int) -> None:
-    rng = np.random.default_rng(6)
+    rng = np.random.default_rng(seeded(6))
     ls, coords, new = 0.3, np.array([0.1, 0.3, 0.65]), np.array([0.0, 0.2, 0.5, 0.68])
     every = np.concatenate((coords, new))
     values = rng.standard_normal((3, 1))
@@ -81,7 +82,7 @@ def test_draws_and_moments_between_equal_dense_conditioning(kind: int) -> None:
 
 def test_a_nearly_singular_covariance_is_interpolated_without_jitter() -> None:
     """60 points under a long length-scale have numerical rank 10 or so; the fill still follows a smooth curve."""
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(seeded(2))
     every = np.linspace(0.0, 1.0, 61)
     coords, new = every[::2], every[1::2]
     K = oracles.squared_exponential(1.0, every[::2], every[::2])
@@ -96,7 +97,7 @@ def test_a_nearly_singular_covariance_is_interpolated_without_jitter() -> None:
 
 
 def test_pivoted_root_reproduces_the_matrix_and_separates_the_first_rows() -> None:
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(seeded(3))
     for m, n_first in [(1, 1), (5, 5), (8, 3), (30, 10)]:
         coords = rng.uniform(0, 1, m)
         K = oracles.squared_exponential(0.4, coords, coords)

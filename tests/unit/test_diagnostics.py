@@ -9,6 +9,7 @@ from scipy import stats
 
 import bktf
 from bktf.diagnostics import OBSERVED, OTHER, UNSEEN, diagnose, effective_sample_size, rank_normalised_rhat
+from seeds import seeded
 
 Floats = NDArray[np.float64]
 GRID = [np.linspace(0, 1, 6), np.arange(4.0)]
@@ -57,14 +58,14 @@ def test_all_quantities_together_have_the_figures_of_each_alone() -> None:
 
 
 def test_independent_draws_count_fully() -> None:
-    chains = np.random.default_rng(0).standard_normal((4, 1000, 20))
+    chains = np.random.default_rng(seeded(0)).standard_normal((4, 1000, 20))
     assert np.all(np.abs(rank_normalised_rhat(chains) - 1) < 0.01)
     assert np.all(np.abs(effective_sample_size(chains) / 4000 - 1) < 0.25)
 
 
 @pytest.mark.parametrize("rho", [0.5, 0.9])
 def test_an_autoregressive_chain_counts_by_its_correlation_time(rho: float) -> None:
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seeded(1))
     chains = np.zeros((4, 20_000, 5))
     for t in range(1, chains.shape[1]):
         chains[:, t] = rho * chains[:, t - 1] + np.sqrt(1 - rho**2) * rng.standard_normal((4, 5))
@@ -73,7 +74,7 @@ def test_an_autoregressive_chain_counts_by_its_correlation_time(rho: float) -> N
 
 
 def test_chains_in_different_places_are_noticed() -> None:
-    chains = np.random.default_rng(2).standard_normal((4, 500, 1)) + 3.0 * np.arange(4)[:, None, None]
+    chains = np.random.default_rng(seeded(2)).standard_normal((4, 500, 1)) + 3.0 * np.arange(4)[:, None, None]
     assert rank_normalised_rhat(chains)[0] > 2
     assert effective_sample_size(chains)[0] < 20
 
@@ -90,12 +91,12 @@ def test_chains_of_different_spread_are_noticed() -> None:
 
 
 def test_a_trend_within_one_chain_is_noticed() -> None:
-    chains = np.random.default_rng(3).standard_normal((1, 500, 1)) + np.linspace(0, 6, 500)[None, :, None]
+    chains = np.random.default_rng(seeded(3)).standard_normal((1, 500, 1)) + np.linspace(0, 6, 500)[None, :, None]
     assert rank_normalised_rhat(chains)[0] > 1.5
 
 
 def test_antithetic_draws_count_more_but_not_without_bound() -> None:
-    chains = np.tile([1.0, -1.0], 250)[None, :, None] + 0.1 * np.random.default_rng(4).standard_normal((1, 500, 1))
+    chains = np.tile([1.0, -1.0], 250)[None, :, None] + 0.1 * np.random.default_rng(seeded(4)).standard_normal((1, 500, 1))
     assert 500 < effective_sample_size(chains)[0] <= 500 * np.log10(500)
 
 
@@ -132,7 +133,7 @@ def report_on(observed: float, unseen: float, other: float, n_chains: int, n_dra
 
 
 def test_the_summary_names_the_worst_quantity() -> None:
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(seeded(5))
     report = str(diagnose({"good": rng.standard_normal(400), "drifting": np.linspace(0, 1, 400)}, 1))
     assert report.splitlines()[1].startswith("drifting")
     assert "R-hat above 1.1: 1 of 2 other quantities" in report

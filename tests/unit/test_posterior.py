@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import bktf
+from seeds import seeded
 
 Floats = NDArray[np.float64]
 AXES = [np.linspace(0, 2, 9), np.array([-1.0, 0.0, 0.2, 1.0, 3.0])]
@@ -18,10 +19,10 @@ def posterior() -> bktf.Posterior:
 
 
 def fitted(**settings: object) -> bktf.Posterior:
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     X = np.stack([axis[rng.integers(0, axis.size, 14)] for axis in AXES], axis=1)
     y = 10 + 5 * np.sin(2 * X[:, 0]) * X[:, 1] + 0.2 * rng.standard_normal(14)
-    arguments: dict[str, object] = {"seed": 2, "rank": 3, "n_sweeps": 400, "n_burn_in": 100, **settings}
+    arguments: dict[str, object] = {"seed": seeded(2), "rank": 3, "n_sweeps": 400, "n_burn_in": 100, **settings}
     return bktf.fit(AXES, X, y, **arguments)  # type: ignore[arg-type]
 
 
@@ -93,7 +94,7 @@ def test_aligned_factors_give_the_same_function(posterior: bktf.Posterior) -> No
 def test_alignment_undoes_label_sign_and_scale_changes() -> None:
     from bktf.alignment import align
 
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(seeded(3))
     base = [rng.standard_normal((2, 7)), rng.standard_normal((2, 6)), rng.standard_normal((2, 5))]
     K = 50
     order = np.array([rng.permutation(2) for _ in range(K)])
@@ -149,7 +150,7 @@ def test_leave_one_out_predicts_each_point_from_the_others() -> None:
 def test_leave_one_out_is_a_refit_without_the_point() -> None:
     posterior = fitted(noise_std=0.3)
     refit = bktf.fit(
-        posterior.axes, posterior.X[1:], posterior.y[1:], seed=2, rank=3, n_sweeps=400, n_burn_in=100, noise_std=0.3
+        posterior.axes, posterior.X[1:], posterior.y[1:], seed=seeded(2), rank=3, n_sweeps=400, n_burn_in=100, noise_std=0.3
     )  # fmt: skip
     result = bktf.leave_one_out(posterior, index=[0])
     assert result.mean[0] == pytest.approx(refit.mean(posterior.X[:1])[0])

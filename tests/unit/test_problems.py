@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bktf.experiments.problems import CONTROLS, INTRO, INTRO_CONTROL, PAPER, PROBLEMS, Problem, make_griewank, start_points
+from seeds import seeded
 
 ALL = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 
@@ -18,7 +19,7 @@ def test_minimisers_lie_in_the_box_and_attain_the_minimum(problem: Problem) -> N
 
 @ALL
 def test_no_value_is_below_the_stated_minimum(problem: Problem) -> None:
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     low, high = np.array(problem.low), np.array(problem.high)
     X = low + (high - low) * rng.random((200_000, problem.n_dims))
     nearby = np.clip(np.array(problem.minimisers[0]) + 1e-3 * (high - low) * rng.standard_normal((2_000, problem.n_dims)), low, high)
@@ -29,7 +30,7 @@ def test_no_value_is_below_the_stated_minimum(problem: Problem) -> None:
 def test_no_local_search_ends_below_the_stated_minimum(problem: Problem) -> None:
     from scipy.optimize import minimize
 
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seeded(1))
     low, high = np.array(problem.low), np.array(problem.high)
     X = low + (high - low) * rng.random((5_000, problem.n_dims))
     for x in X[np.argsort(problem.function(X))[:8]]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bktf.refinement import refine_axis
+from seeds import seeded
 
 
 def test_the_axis_holds_the_base_grid_the_observations_and_ever_finer_points_around_the_incumbents() -> None:
@@ -27,7 +28,7 @@ def test_repeated_refinement_is_not_capped_by_the_grid() -> None:
 
 
 def test_at_most_512_points_and_old_coordinates_are_snapped() -> None:
-    observed = np.random.default_rng(0).uniform(0, 1, 2000)
+    observed = np.random.default_rng(seeded(0)).uniform(0, 1, 2000)
     axis = refine_axis(0.0, 1.0, observed=observed, incumbents=observed[:5])
     assert axis.points.size <= 512
     assert np.all(np.isin(axis.observed, axis.points))

@@ -9,15 +9,16 @@ from numpy.typing import NDArray
 import bktf
 from bktf import acquisition as acq
 from bktf import restrictions
+from seeds import seeded
 
 Floats = NDArray[np.float64]
 
 
 def small(seed: int, sizes: tuple[int, ...] = (6, 5, 4), n: int = 12) -> bktf.Posterior:
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seeded(seed))
     axes = [np.linspace(0, 1, m) for m in sizes]
     X = np.stack([rng.choice(a, n) for a in axes], axis=1)
-    return bktf.fit(axes, X, rng.normal(size=n), seed=seed, n_sweeps=60, n_burn_in=20)
+    return bktf.fit(axes, X, rng.normal(size=n), seed=seeded(seed), n_sweeps=60, n_burn_in=20)
 
 
 def score(posterior: bktf.Posterior, points: Floats, acquisition: str) -> Floats:

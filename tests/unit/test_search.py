@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bktf.forms import Forms, make_forms
 from bktf.search import hull_in_space, maximum_over_draws
+from seeds import seeded
 
 Floats = NDArray[np.float64]
 STYLES = ["plain", "whole numbers", "equal factors", "constant axis", "zero weights", "repeated points", "positive", "one value"]
@@ -53,7 +54,7 @@ def exclude(rng: np.random.Generator, cells: NDArray[np.int64]) -> set[tuple[int
 
 @pytest.mark.parametrize(("rank", "main", "n_cases"), [(1, False, 400), (1, True, 400), (2, False, 600), (2, True, 400), (3, False, 400)])
 def test_the_exact_maximum_equals_enumeration(rank: int, main: bool, n_cases: int) -> None:
-    rng = np.random.default_rng(10 * rank + main)
+    rng = np.random.default_rng(seeded(10 * rank + main))
     for case in range(n_cases):
         forms, cells = make_case(rng, rank, main, STYLES[case % len(STYLES)])
         excluded = exclude(rng, cells)
@@ -72,7 +73,7 @@ def test_the_exact_maximum_equals_enumeration(rank: int, main: bool, n_cases: in
 def test_the_certificate_is_never_wrong_for_higher_ranks(rank: int, main: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     from bktf import search
 
-    rng = np.random.default_rng(rank)
+    rng = np.random.default_rng(seeded(rank))
     closed = 0
     for case in range(100):
         monkeypatch.setattr(search, "BUDGET", int(rng.choice([1, 30, 3000])))
@@ -93,13 +94,13 @@ def test_the_certificate_is_never_wrong_for_higher_ranks(rank: int, main: bool, 
 
 @pytest.mark.parametrize(("rank", "main"), [(1, False), (2, False), (2, True), (3, False), (4, False)])
 def test_nothing_left_is_a_clear_result(rank: int, main: bool) -> None:
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(seeded(5))
     forms, cells = make_case(rng, rank, main, "plain")
     assert maximum_over_draws(forms, {tuple(c) for c in cells}) is None
 
 
 def test_a_hull_in_space_keeps_the_vertices_of_flat_and_straight_sets() -> None:
-    rng = np.random.default_rng(6)
+    rng = np.random.default_rng(seeded(6))
     square = np.array([[x, y, 2 * x - y + 1] for x in range(5) for y in range(5)], dtype=float)
     corners = {0, 4, 20, 24}
     assert corners <= set(hull_in_space(square).tolist())
@@ -113,7 +114,7 @@ def test_a_hull_in_space_keeps_the_vertices_of_flat_and_straight_sets() -> None:
 
 def test_nearly_equal_factors_with_cancelling_weights_stay_exact() -> None:
     """The variation of f then lies in a direction that is 1e-10 of the others; the hull must not flatten it away."""
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(seeded(7))
     cells = np.array(list(itertools.product(range(4), repeat=3)))
     for _ in range(60):
         base = [rng.standard_normal((1, 1, 4)) for _ in range(3)]

@@ -10,6 +10,7 @@ from bktf.experiments.arena import CONTESTS
 from bktf.experiments.calibration import crps_of_draws, crps_of_normal
 from bktf.experiments.contests import contest_jobs, settings_of
 from bktf.experiments.standings import _ranks, duel, evaluations_to_close, incumbents, normalised, regrets, standings
+from seeds import seeded
 
 LEVY, ALPINE = CONTESTS["levy4r"], CONTESTS["alpine5r"]  # their minimum is 0
 
@@ -63,7 +64,7 @@ def test_standings_average_over_the_contests_all_methods_have() -> None:
 
 
 def test_a_duel_counts_what_the_interval_says() -> None:
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     lines = [line("random", s, [9.0, 8.0, 4.0], p) for s in range(8) for p in ("levy4r", "alpine5r")]
     for s in range(8):
         lines += [line("bktf", s, [9.0, 8.0, 1.0 + 0.1 * rng.random()]), line("tpe", s, [9.0, 8.0, 2.0 + 0.1 * rng.random()])]
@@ -99,7 +100,7 @@ def test_a_problem_that_random_search_solves_does_not_outweigh_the_others() -> N
 
 
 def test_crps_of_draws_and_of_normals_agree_and_are_the_integral() -> None:
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seeded(1))
     mean, std, truth = np.array([0.3, -1.0]), np.array([0.7, 2.0]), np.array([0.9, -1.2])
     draws = mean + std * rng.standard_normal((20_000, 2))
     np.testing.assert_allclose(crps_of_draws(draws, truth), crps_of_normal(mean, std, truth), rtol=0.02)

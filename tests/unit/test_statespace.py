@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import oracles
 from bktf import matern32, statespace
 from bktf.bridges import plan_between, steps_along
+from seeds import seeded
 
 Floats = NDArray[np.float64]
 LENGTHSCALES = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
@@ -78,7 +79,7 @@ def test_the_fast_step_noise_equals_the_general_one(step: float) -> None:
 @pytest.mark.parametrize("q", [1, 2, 3])
 @pytest.mark.parametrize("noise_precision", [1.0, 1e2, 1e4])
 def test_log_evidence_and_its_differences_equal_dense_linear_algebra(order: int, q: int, noise_precision: float) -> None:
-    rng = np.random.default_rng(100 * order + 10 * q)
+    rng = np.random.default_rng(seeded(100 * order + 10 * q))
     for m, regular in [(2, True), (3, False), (12, True), (30, False), (200 // q, True), (200 // q, False)]:
         coords = make_axis(m, regular, rng)
         seen = make_seen(coords, q, noise_precision, rng)
@@ -91,7 +92,7 @@ def test_log_evidence_and_its_differences_equal_dense_linear_algebra(order: int,
 
 @pytest.mark.parametrize("noise_precision", [1e-6, 1.0, 1e4, 1e8])
 def test_the_fast_matern32_evidence_equals_the_general_one(noise_precision: float) -> None:
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(seeded(3))
     for m in (1, 2, 7, 60, 400):
         coords = make_axis(m, False, rng)
         seen = make_seen(coords, 1, noise_precision, rng)
@@ -105,7 +106,7 @@ def test_the_fast_matern32_evidence_equals_the_general_one(noise_precision: floa
 @pytest.mark.parametrize("noise_precision", [1e4, 1e8])
 @pytest.mark.parametrize("lengthscale", [1e-3, 1.0, 1e2, 1e3])
 def test_log_evidence_equals_extended_precision_where_double_fails(order: int, noise_precision: float, lengthscale: float) -> None:
-    rng = np.random.default_rng(11)
+    rng = np.random.default_rng(seeded(11))
     for m, regular in [(2, True), (12, True), (15, False)]:
         coords = make_axis(m, regular, rng)
         if not regular:
@@ -123,7 +124,7 @@ def test_log_evidence_equals_extended_precision_where_double_fails(order: int, n
 
 
 def test_the_fast_evidence_gives_up_early_only_when_it_would_end_below_what_is_needed() -> None:
-    rng = np.random.default_rng(4)
+    rng = np.random.default_rng(seeded(4))
     for _ in range(200):
         coords = make_axis(9, False, rng)
         seen = make_seen(coords, 1, 50.0, rng)
@@ -135,18 +136,22 @@ def test_the_fast_evidence_gives_up_early_only_when_it_would_end_below_what_is_n
 
 
 def assert_moments(draws: Floats, mean: Floats, covariance: Floats) -> None:
-    """Sample mean and covariance within five standard errors."""
+    """Sample mean and covariance within six standard errors.
+
+    Two-sided, 2e-9 for each normal entry, three times that for a variance of 8,000 draws, whose skewness is 0.03; no test asks
+    for more than 1,000 entries, so one in 100,000 fails by chance.
+    """
     n = len(draws)
     variance = np.diag(covariance)
-    assert np.all(np.abs(draws.mean(axis=0) - mean) <= 5 * np.sqrt(variance / n) + 1e-12)
+    assert np.all(np.abs(draws.mean(axis=0) - mean) <= 6 * np.sqrt(variance / n) + 1e-12)
     error = np.sqrt((covariance**2 + np.outer(variance, variance)) / n)
-    assert np.all(np.abs(np.cov(draws.T) - covariance) <= 5 * error + 1e-12)
+    assert np.all(np.abs(np.cov(draws.T) - covariance) <= 6 * error + 1e-12)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("q", [1, 2])
 def test_factor_draws_have_the_dense_posterior_moments(order: int, q: int) -> None:
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(seeded(5))
     for m, regular, noise_precision, ls in [(2, True, 1.0, 0.5), (7, False, 30.0, 0.2), (5, True, 1e4, 1.5)]:
         coords = make_axis(m, regular, rng)
         seen = make_seen(coords, q, noise_precision, rng)
@@ -166,7 +171,7 @@ def test_factor_draws_have_the_dense_posterior_moments(order: int, q: int) -> No
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_states_drawn_between_complete_a_prior_draw_of_the_whole_axis(order: int) -> None:
     """Known states from the prior, then the rest given them: together the prior on all points, derivatives included."""
-    rng = np.random.default_rng(6)
+    rng = np.random.default_rng(seeded(6))
     ls = 0.3
     coords = np.array([0.2, 0.5, 0.9])
     new = np.array([0.0, 0.1, 0.25, 0.30, 0.6, 0.95, 1.0])
@@ -187,7 +192,7 @@ def test_states_drawn_between_complete_a_prior_draw_of_the_whole_axis(order: int
 
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_moments_between_equal_the_moments_of_the_draws_between(order: int) -> None:
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(seeded(7))
     ls, coords, new = 0.4, np.array([0.1, 0.3, 0.8]), np.array([0.0, 0.2, 0.5, 0.81, 1.0])
     states = rng.standard_normal((3, order))
     mean, variance, out, draws = np.zeros(5), np.zeros(5), np.zeros((5, order)), np.empty((20000, 5))
@@ -195,8 +200,9 @@ def test_moments_between_equal_the_moments_of_the_draws_between(order: int) -> N
     for i in range(len(draws)):
         statespace.draw_between(order, ls, coords, states, new, out, rng)
         draws[i] = out[:, 0]
-    assert np.all(np.abs(draws.mean(axis=0) - mean) <= 5 * np.sqrt(variance / len(draws)))
-    assert np.all(np.abs(draws.var(axis=0) / variance - 1) <= 5 * np.sqrt(2 / len(draws)))
+    # Ten numbers, each beyond six standard errors with a chance of 2e-9.
+    assert np.all(np.abs(draws.mean(axis=0) - mean) <= 6 * np.sqrt(variance / len(draws)))
+    assert np.all(np.abs(draws.var(axis=0) / variance - 1) <= 6 * np.sqrt(2 / len(draws)))
     if order == 2:
         fast_mean, fast_variance = np.zeros(5), np.zeros(5)
         matern32.moments_between(ls, states, *plan_between(coords, new, joint=False), fast_mean, fast_variance)
@@ -206,7 +212,7 @@ def test_moments_between_equal_the_moments_of_the_draws_between(order: int) -> N
 
 def test_moments_of_an_order_1_factor_between_equal_dense_conditioning() -> None:
     """With one number per state, conditioning on states is conditioning on values, which linear algebra can do."""
-    rng = np.random.default_rng(8)
+    rng = np.random.default_rng(seeded(8))
     coords, new = np.array([0.1, 0.3, 0.8]), np.array([0.0, 0.2, 0.5, 0.81, 1.0])
     values = rng.standard_normal((3, 1))
     every = np.concatenate((coords, new))
