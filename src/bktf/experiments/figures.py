@@ -107,14 +107,14 @@ def _surface(figure: Any, panel: Any, values: Floats, problem: Problem, title: s
 
 
 def profile_curves(lines: Sequence[Line], folder: Path) -> Path:
-    """Dolan–Moré curves of each function and of all six, by the exact-hit rule (top) and by the tolerance rule (bottom)."""
+    """Dolan–Moré curves of each function and of all six by our rule, for exact hits (top) and for the tolerance (bottom)."""
     plt = _pyplot()
     methods = methods_in(lines, METHODS)
     figure, panels = plt.subplots(4, 4, figsize=(16, 14), sharey=True)
     sets = [(p.title, [p]) for p in PAPER] + [("all six", list(PAPER)), ("all six, shifted", list(CONTROLS))]
     for block, exact in ((panels[:2], True), (panels[2:], False)):
         for panel, (title, problems) in zip(block.ravel(), sets, strict=True):
-            for method, profile in profiles(lines, problems, methods, exact).items():
+            for method, profile in profiles(lines, problems, methods, exact, paper_rule=False).items():
                 style = {"color": COLOURS[method], "lw": WIDTHS[method], "where": "post", "label": METHODS[method].title, "alpha": 0.85}
                 panel.step(profile.factors, profile.shares, **style)
             runs = sorted({len(common_seeds(lines, p, methods)) for p in problems})
@@ -125,7 +125,7 @@ def profile_curves(lines: Sequence[Line], folder: Path) -> Path:
     for panel in panels[-1]:
         panel.set_xlabel("factor ρ of the best method's evaluations")
     for panel in panels[:, 0]:
-        panel.set_ylabel("share of runs within factor ρ\n(a failure counts N + 100)")
+        panel.set_ylabel("share of runs within factor ρ\n(a failure: N + 100; where all fail: none)")
     figure.tight_layout(rect=(0, 0.05, 1, 1))
     _legend(figure, panels[0, 0], 5)
     return _save(figure, folder / "profiles.png")

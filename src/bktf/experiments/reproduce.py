@@ -125,10 +125,10 @@ def profiles(request: Request) -> None:
         return
     methods = methods_in(lines, METHODS)
     if set(PAPERS) <= set(methods):
-        title = "Area under the performance profile among the paper's five methods, by exact hits of the best cell"
+        title = "Area under the performance profile among the paper's five methods, by exact hits of the best cell, by its rule and by ours"
         _show(request, "profiles_paper", title, tables.areas(lines, True, PAPERS, True))
     _show(request, "profiles_exact", "The same among all methods", tables.areas(lines, True, methods, False))
-    title = "Among all methods, within 1 % of the range of the best cell (our rule)"
+    title = "Among all methods, within 1 % of the range of the best cell (a hit by our definition)"
     _show(request, "profiles_tolerance", title, tables.areas(lines, False, methods, False))
     _drawn(figures.profile_curves(lines, request.shown / "figures"))
 

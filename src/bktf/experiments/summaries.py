@@ -50,7 +50,7 @@ def queries_to_hit(line: Line, problem: Problem, exact: bool) -> int | None:
     """Queries until the optimum is found, or None.
 
     exact: a value equal to the best cell's, met by continuous methods only by chance. Otherwise a value at most one per cent of the range
-    above it, labelled as ours wherever it is shown.
+    above it, a definition of ours, labelled wherever it is shown.
     """
     away = np.array(line["values"][line["n_start"] :]) - problem.best_grid_value
     found = np.abs(away) <= EXACT * problem.value_range if exact else away <= TOLERANCE * problem.value_range
@@ -62,22 +62,27 @@ def common_seeds(lines: Sequence[Line], problem: Problem, methods: Sequence[str]
     return sorted(set.intersection(*({line["seed"] for line in lines_of(lines, problem.name, m)} for m in methods)))
 
 
-def profiles(lines: Sequence[Line], problems: Sequence[Problem], methods: Sequence[str], exact: bool) -> dict[str, Profile]:
+def profiles(
+    lines: Sequence[Line], problems: Sequence[Problem], methods: Sequence[str], exact: bool, paper_rule: bool
+) -> dict[str, Profile]:
     """The curve of every method over the replications that all methods have, every problem weighing the same.
 
-    An experiment is one replication of one problem. A method that fails it counts as its budget plus 100 evaluations, against the fewest
-    that a method needed, so ratios depend on the methods given; where all fail, nobody is within any factor (by the letter of the rule
-    everybody would be best). The area is the plain sum over ρ = 1 … N_max + 1. Paper: appendix on performance profiles. Differs: D14.
+    An experiment is one replication of one problem. A method that fails it counts as its budget plus 100 evaluations, against the
+    fewest that a method needed, so ratios depend on the methods given. Where all methods fail, the ratio is 1 for each of them by the
+    letter of the paper's rule, as if all were best; without `paper_rule` none is within any factor. The area is the plain sum over
+    ρ = 1 … N_max + 1. Paper: appendix on performance profiles. Differs: D14.
     """
     factors = np.arange(1, max(problem.budget for problem in problems) + 2)
     shares: dict[str, list[Floats]] = {method: [] for method in methods}
     for problem in problems:
         seeds = common_seeds(lines, problem, methods)
         found = {m: {x["seed"]: queries_to_hit(x, problem, exact) for x in lines_of(lines, problem.name, m)} for m in methods}
-        failed = max((len(x["values"]) - x["n_start"] for x in lines if x["problem"] == problem.name), default=0) + BUDGET_OF_FAILURE
-        needed = np.array([[found[m][s] or np.inf for m in methods] for s in seeds], dtype=float).reshape(len(seeds), len(methods))
-        fewest = needed.min(axis=1, keepdims=True, initial=np.inf)
-        ratios = np.where(np.isfinite(fewest), np.minimum(needed, failed) / np.where(np.isfinite(fewest), fewest, 1.0), np.inf)
+        n_queries = max((len(x["values"]) - x["n_start"] for x in lines if x["problem"] == problem.name), default=0)
+        hits = np.array([[found[m][s] or np.inf for m in methods] for s in seeds], dtype=float).reshape(len(seeds), len(methods))
+        evaluations = np.minimum(hits, n_queries + BUDGET_OF_FAILURE)
+        ratios = evaluations / evaluations.min(axis=1, keepdims=True, initial=np.inf)
+        if not paper_rule:
+            ratios[np.isinf(hits).all(axis=1)] = np.inf
         for i, method in enumerate(methods):
             shares[method].append((ratios[:, i, None] <= factors).mean(axis=0) if seeds else np.full(factors.size, np.nan))
     curves = {m: np.mean(s, axis=0) for m, s in shares.items()}
