@@ -18,7 +18,7 @@ help:
 	@echo "make demo   optimise a test function and say how close it came"
 	@echo "make test   all tests"
 	@echo "make test-bugs  put bugs into copies of the sampler and see its statistical tests fail"
-	@echo "make test-mutations  put 138 bugs into copies of the package, one at a time, and see the relevant tests notice (an hour of CPU, resumable)"
+	@echo "make test-mutations  put small bugs into copies of the package and see the relevant tests notice (at most an hour of CPU, resumable)"
 	@echo "make test-integrations  scikit-learn, BoTorch, ArviZ and Keras, in an environment of its own (installs torch)"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  speed, as ratios in one run"
