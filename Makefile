@@ -12,12 +12,13 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $(SOURCES) | sha256
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test test-bugs test-integrations lint bench bench-peers study-ascent study-sampler study-reproduction study-comparison clean
+.PHONY: help demo test test-bugs test-mutations test-integrations lint bench bench-peers study-ascent study-sampler study-reproduction study-comparison clean
 
 help:
 	@echo "make demo   optimise a test function and say how close it came"
 	@echo "make test   all tests"
 	@echo "make test-bugs  put bugs into copies of the sampler and see its statistical tests fail"
+	@echo "make test-mutations  put small bugs into copies of the package and see the relevant tests notice (at most an hour of CPU, resumable)"
 	@echo "make test-integrations  scikit-learn, BoTorch, ArviZ and Keras, in an environment of its own (installs torch)"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  speed, as ratios in one run"
@@ -41,6 +42,9 @@ test: $(READY)
 
 test-bugs: $(READY)
 	$(BIN)/python -m pytest -m bugs -rA
+
+test-mutations: $(READY)
+	$(BIN)/python tests/mutations/run_mutations.py
 
 lint: $(READY)
 	$(BIN)/ruff check .
