@@ -33,8 +33,8 @@ Objective = Callable[[dict[str, Any]], SupportsFloat]
 class Result:
     """What an optimisation found; print it for a summary.
 
-    x: the best parameters
-    fun: the best value
+    x: the parameters with the best observed value
+    fun: the best observed value. Under noise it is the luckiest one; see `x_expected`
     nfev: evaluations that gave a value
     study: the Optuna study with every trial
     message: why it ended
@@ -72,6 +72,26 @@ class Result:
         """
         return self._fit(shown(self._sampler._strategy)).posterior
 
+    @property
+    def x_expected(self) -> dict[str, Any]:
+        """Of the parameters that were tried, those with the best posterior mean: under noise the answer, rather than the luckiest `x`."""
+        return self._best_expected[0]
+
+    @property
+    def fun_expected(self) -> float:
+        """The posterior mean at `x_expected`: what another evaluation there would give on average."""
+        return self._best_expected[1]
+
+    @functools.cached_property
+    def _best_expected(self) -> tuple[dict[str, Any], float]:
+        """`x_expected` and `fun_expected`, by the surrogate that is shown."""
+        if not self._parameters:
+            return self.x, self.fun
+        tried = [trial.params for trial in _inside(self.study, self._parameters)]
+        means = self.posterior.mean(np.array([[p.coordinate(params[p.name]) for p in self._parameters] for params in tried], dtype=float))
+        best = int(means.argmax() if self._maximize else means.argmin())
+        return dict(tried[best]), float(means[best])
+
     def suggest(self, q: int = 1) -> list[dict[str, Any]]:
         """The q points to try next, together; fewer where the space has no more."""
         return [{**self._constants, **values_at(self._parameters, s.point)} for s in self._suggestions(whole_number("q", q, 1))]
@@ -99,6 +119,9 @@ class Result:
         if self._parameters and self.nfev > 1:
             point = np.array([[p.coordinate(self.x[p.name]) for p in self._parameters]], dtype=float)
             lines.append(f"the model puts the function there at {self.posterior.mean(point)[0]:.6g} ± {self.posterior.std(point)[0]:.2g}")
+            if self.x_expected != self.x:
+                lines.append(f"it expects the best value, {self.fun_expected:.6g} on average, of another point that was tried:")
+                lines += [f"  {name:<{width}} = {_shown(value)}" for name, value in self.x_expected.items()]
             for suggestion in self._suggestions(1):
                 if suggestion.expected_improvement is not None:
                     lines.append(f"improvement expected of one more evaluation: {suggestion.expected_improvement:.2g}")
@@ -276,7 +299,7 @@ def _run(
 
 def _result(study: Study, message: str, parameters: tuple[Parameter, ...], sampler: BKTFSampler) -> Result:
     """The result of a study that has at least one value in the space."""
-    finished = [t for t in _with_value(study) if all(p.coordinate(t.params.get(p.name)) is not None for p in parameters)]
+    finished = _inside(study, parameters)
     if not finished:
         raise RuntimeError(
             f"none of the {len(study.trials)} evaluations gave a finite value in this space, so there is no result; "
@@ -285,6 +308,11 @@ def _result(study: Study, message: str, parameters: tuple[Parameter, ...], sampl
     sign = -1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0
     best = min(finished, key=lambda t: (sign * float(t.value or 0.0), t.number))
     return Result(dict(best.params), float(best.value or 0.0), len(finished), study, message, parameters, sampler)
+
+
+def _inside(study: Study, parameters: tuple[Parameter, ...]) -> list[FrozenTrial]:
+    """Trials with a finite value whose parameters lie in today's space."""
+    return [t for t in _with_value(study) if all(p.coordinate(t.params.get(p.name)) is not None for p in parameters)]
 
 
 def _with_value(study: Study) -> list[FrozenTrial]:
