@@ -183,8 +183,9 @@ def _choose_between(
     found = search.best(incumbents, allowed, rng, None if question.chance is None else log_chance)
     if found is None:
         return Choice(None, -math.inf, "nothing allowed", False, math.inf)
-    value = posterior.standardisation.scale * math.exp(found[1])
-    return Choice(unscaled(found[0][None])[0], value, "gradient ascent", False, math.inf)
+    value = posterior.standardisation.scale * math.exp(found.log_score)
+    method = "restricted search" if found.is_rare else "gradient ascent"
+    return Choice(unscaled(found.point[None])[0], value, method, False, math.inf)
 
 
 def _scaled(posterior: "Posterior", points: Floats) -> Floats:

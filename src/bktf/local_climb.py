@@ -143,6 +143,14 @@ def value_and_gradient(observed, on_levels, inverse, shares, sizes, coefficients
     return value
 
 
+class Ascended(NamedTuple):
+    """The best point that a search found."""
+
+    point: Floats  # (D,) scaled
+    log_score: float
+    is_rare: bool  # whether no candidate was allowed, so that only points near to known ones were compared
+
+
 class Ascent(NamedTuple):
     """Log EI over a box, some of whose axes have only certain values."""
 
@@ -229,11 +237,11 @@ class Ascent(NamedTuple):
         allowed: Callable[[Floats], bool],
         rng: np.random.Generator,
         log_chance: Callable[[Floats], Floats] | None = None,
-    ) -> tuple[Floats, float] | None:
+    ) -> "Ascended | None":
         """The best allowed point that was found and its log EI, log chance of success included where there is one.
 
         incumbents (m, D) are scaled points to look around. A chance has no gradient and what is allowed may be anything, so from where the
-        gradient leads the search goes on by trying points nearby.
+        gradient leads the search goes on by trying points nearby. Where no candidate is allowed, it tries points near the incumbents.
         """
         candidates = self.candidates(incumbents, rng)
         plain = self.values(candidates)
@@ -241,12 +249,16 @@ class Ascent(NamedTuple):
         points = np.concatenate((np.stack([point for point, _ in climbed]), candidates))
         scores = np.concatenate(([value for _, value in climbed], plain))
         if log_chance is None and allowed(points[scores.argmax()]):
-            return points[scores.argmax()], float(scores.max())
+            return Ascended(points[scores.argmax()], float(scores.max()), False)
         if log_chance is not None:
             scores = scores + log_chance(points)
-        starts = [(points[i], float(scores[i])) for i in _first_allowed(points, scores, allowed)] or self._search(allowed, rng)
+        starts = [(points[i], float(scores[i])) for i in _first_allowed(points, scores, allowed)]
+        is_rare = not starts
+        if is_rare:
+            starts = [(point, -math.inf) for point in incumbents] + self._search(allowed, rng)
         found = [self._try_nearby(point, score, allowed, rng, log_chance) for point, score in starts]
-        return max(found, key=lambda pair: pair[1], default=None)
+        point, score = max(found, key=lambda pair: pair[1])
+        return Ascended(point, score, is_rare) if score > -math.inf else None
 
     def _search(self, allowed: Callable[[Floats], bool], rng: np.random.Generator) -> list[tuple[Floats, float]]:
         """An allowed point that turns up at random and its log EI; nothing where they are too rare."""

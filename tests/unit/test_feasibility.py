@@ -15,6 +15,7 @@ from bktf.design import start_point
 from bktf.feasibility import Feasibility, LinearConstraint
 from bktf.space import Parameter, parameters_of
 from bktf.strategy import NothingFeasible, Strategy
+from seeds import seeded
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +40,7 @@ def as_set(points: Floats | None) -> set[tuple[float, ...]]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_linear_constraints_list_what_asking_every_point_finds(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seeded(seed))
     space: dict[str, BaseDistribution] = {
         "a": IntDistribution(-3, 5), "b": FloatDistribution(0.0, 1.0, step=0.125), "c": IntDistribution(0, 12, step=3),
         "d": CategoricalDistribution([0.5, 2.0, 7.0]),
@@ -78,7 +79,7 @@ def test_sets_that_are_common_infinite_or_too_large_are_not_listed() -> None:
 
 def process_on_shares(n: int, steps: int, seed: int, n_tried: int = 25) -> bktf.Posterior:
     """A Gaussian process of 16 draws, given a mixture's smooth response at feasible points."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seeded(seed))
     cuts = np.sort(rng.integers(0, steps + 1, (n_tried, n - 1)), axis=1)
     X = np.diff(np.column_stack((np.zeros(n_tried), cuts, np.full(n_tried, steps))), axis=1)
     y = -(((X / steps - rng.dirichlet(np.ones(n))) ** 2).sum(axis=1)) + 0.1 * np.sin(8 * X[:, 0] / steps)
@@ -168,3 +169,21 @@ def test_isolated_candidates_get_an_error_that_says_what_to_do() -> None:
     parameters = parameters_of({f"x{d}": IntDistribution(0, 64) for d in range(6)}, ())
     with pytest.raises(NothingFeasible, match="one categorical parameter of the candidates"):
         start_point(parameters, Strategy(), 0, 0, np.empty((0, 6)), Feasibility(parameters, lambda p: p.tolist() == [3.0] * 6), {})
+
+
+def test_a_thin_band_of_a_box_is_followed_from_points_that_were_tried() -> None:
+    """A band that random points meet once in 2,500."""
+    rng = np.random.default_rng(seeded(0))
+    first = rng.random((20, 2))
+    X = np.column_stack((first, first.sum(axis=1) / 2))  # on the band
+
+    def feasible(point: Floats) -> bool:
+        return bool(abs(point[2] - point[:2].sum() / 2) < 0.0002)
+
+    posterior = bktf.fit(
+        [np.linspace(0, 1, 9)] * 3, X, -((X - 0.4) ** 2).sum(axis=1), seed=0, rank=0, local=True, n_sweeps=20, n_burn_in=12, n_chains=2
+    )
+    for seed in range(3):
+        choice = acq.choose(posterior, "ei", exclude=X, feasible=feasible, free={0, 1, 2}, seed=seed)
+        assert choice.point is not None
+        assert feasible(choice.point)
