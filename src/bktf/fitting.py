@@ -126,7 +126,7 @@ def fit(
         if noise_precision is not None:
             state.noise_precision[0] = noise_precision
         gibbs.draw_prior(problem, state, start_rng)
-        if local and noise_precision is None:
+        if local and noise_precision is None and number % 2 == 0:
             state.noise_precision[0] = START_NOISE_PRECISION
         if warm_start is not None:
             _resume(warm_start, number, problem, grid, observed, standardisation, state, stop, start_rng)

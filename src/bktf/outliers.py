@@ -2,7 +2,7 @@
 
 One such value takes up the whole scale of the z-scores, and as noise it hides everything else. A value is set aside where both hold:
 
-    gap         its distance to the best is more than GAP times that of the next better value, and fewer than half are as bad
+    gap         its distance to the best is more than GAP times that of the next better value, and at most MAX_SHARE are as bad
     steepness   from the nearest usual point it rises more than STEEPNESS times as steeply as any two usual points differ
 
 A large value that belongs to a steep function fails the second condition and stays: it is information. What is set aside counts as a
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-GAP = 20.0
+GAP = 50.0
+MAX_SHARE = 0.25  # of all values: a plateau of bad ones is a part of the function
 STEEPNESS = 20.0
 MIN_USUAL = 5  # values that must be left to judge by
 MIN_DISTANCE = 0.02  # of an axis: between nearer points noise alone looks steep
@@ -27,7 +28,7 @@ def find_outliers(coordinates: Floats, on_levels: Flags, values: Floats) -> Flag
     n = len(values)
     half = values.max() / 2 - values / 2  # halves, so that values at both ends of double precision have a distance
     ordered = np.sort(half)
-    first = max(MIN_USUAL, n // 2 + 1)  # of those that may be set aside
+    first = max(MIN_USUAL, n - int(MAX_SHARE * n))  # of those that may be set aside
     jumps = np.flatnonzero(ordered[first:] / GAP > ordered[first - 1 : -1]) if n > first else np.empty(0, dtype=np.int64)
     if not jumps.size or ordered[first + jumps[0] - 1] == 0:
         return np.zeros(n, dtype=bool)

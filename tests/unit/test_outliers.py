@@ -30,7 +30,7 @@ def converged(rng: np.random.Generator, n_start: int, n_near: int) -> Floats:
 def test_flukes_are_found_and_nothing_else(seed: int, size: float) -> None:
     rng = np.random.default_rng(seeded(seed))
     X = converged(rng, 8, 30)
-    is_fluke = rng.random(len(X)) < 0.1
+    is_fluke = rng.permutation(len(X)) < 5
     assert find_outliers(X, ORDERED, -(bowl(X) + size * is_fluke)).tolist() == is_fluke.tolist()
 
 
@@ -60,14 +60,14 @@ def test_true_values_of_steep_functions_stay(function: object) -> None:
 def test_a_level_with_a_penalty_is_set_aside() -> None:
     rng = np.random.default_rng(seeded(3))
     X = rng.random((30, 3))
-    X[:, 2] = rng.integers(0, 4, 30)
+    X[:, 2] = np.arange(30) % 5
     y = np.where(X[:, 2] == 2, 1e6, bowl(np.column_stack((X[:, :2], np.full(30, 0.5)))))
     assert find_outliers(X, np.array([False, False, True]), -y).tolist() == (X[:, 2] == 2).tolist()
 
 
-def test_nothing_is_set_aside_where_most_values_are_as_bad() -> None:
+def test_nothing_is_set_aside_where_many_values_are_as_bad() -> None:
     X = np.random.default_rng(seeded(4)).random((20, 3))
-    y = np.where(np.arange(20) < 9, bowl(X), 1e6)
+    y = np.where(np.arange(20) < 14, bowl(X), 1e6)
     assert not find_outliers(X, ORDERED, -y).any()
 
 
