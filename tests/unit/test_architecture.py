@@ -9,7 +9,7 @@ ROOMS = [
     "version", "_jit", "slice_sampling", "sums", "statespace", "matern32", "dense", "levels", "bridges", "local_kernel", "local",
     "processes", "records", "conjugate", "gibbs", "cp", "alignment", "diagnostics", "storage", "model", "axes", "observations", "chains",
     "hull", "forms", "search", "scores", "local_draws", "local_scores", "local_climb", "refinement", "restrictions", "best_cells",
-    "acquisition", "posterior_file", "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup",
+    "acquisition", "improvement", "posterior_file", "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup",
     "experiments", "experiments.functions", "experiments.problems",
     "space", "history", "strategy", "warping", "shapes", "design", "suggestion", "sampler", "integrations.sklearn",
     "integrations.botorch", "optimize", "demo",
