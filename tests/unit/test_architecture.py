@@ -13,7 +13,7 @@ ROOMS = [
     "experiments", "experiments.functions", "experiments.problems",
     "space", "history", "strategy", "warping", "shapes", "design", "suggestion", "sampler", "integrations.sklearn",
     "integrations.botorch", "optimize", "demo",
-    "lab_space", "lab_table", "lab",
+    "lab_space", "lab_table", "lab_slices", "lab_plot", "lab",
     "experiments.lines", "experiments.gp", "experiments.methods", "experiments.runs", "experiments.studies", "experiments.details",
     "experiments.networks", "experiments.tuning", "experiments.published", "experiments.summaries", "experiments.tables",
     "experiments.figures", "experiments.reproduce",
