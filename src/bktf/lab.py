@@ -1,17 +1,17 @@
 """The lab loop: a space file and a table of results in, the next experiments out."""
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.distributions import CategoricalDistribution, FloatDistribution
 
 from bktf.design import start_point
 from bktf.feasibility import Feasibility, LinearConstraint
 from bktf.history import History
+from bktf.lab_plot import plot_slices
+from bktf.lab_slices import digits, in_picture, in_words, is_continuous, slices, value_text
 from bktf.lab_space import EXAMPLE, LabError, LabSpace, as_text, read_lab_space
 from bktf.lab_table import Row, Table, new_header, read_table, settable
 from bktf.posterior import Posterior
@@ -29,12 +29,12 @@ EXPLOITS = "exploits"
 
 @dataclass(frozen=True)
 class Experiment:
-    """A suggested experiment and what the model expects of it."""
+    """A suggested experiment and what the posterior that is shown expects of it."""
 
     params: dict[str, Any]
     predicted: float | None
     uncertainty: float | None  # standard deviation of the prediction
-    expected_improvement: float | None
+    expected_improvement: float | None  # on the best so far, beyond pending rows and the suggestions before
     reason: str  # START, EXPLORES or EXPLOITS
 
 
@@ -82,8 +82,7 @@ def _answer(space: LabSpace, table_file: Path, q: int, seed: int) -> Answer:
     model = fit_history(parameters, history, strategy, space.maximize, fit_seed, {})
     plain = fit_history(parameters, history, shown(strategy), space.maximize, fit_seed, {}).posterior
     chosen = next_points(model, strategy, space.maximize, fit_seed, q, restriction)
-    experiments = tuple(_described(space, parameters, plain, s) for s in chosen)
-    return Answer(space, table, experiments, best, plain)
+    return Answer(space, table, _described(space, parameters, plain, chosen, history.pending), best, plain)
 
 
 def linear_constraints(space: LabSpace) -> tuple[LinearConstraint, ...]:
@@ -135,36 +134,38 @@ def _rounded(space: LabSpace, params: dict[str, Any]) -> dict[str, Any]:
     """All parameters, numbers rounded to what an experiment can set where that leaves ranges and constraints intact."""
     whole: dict[str, Any] = {**space.constants, **params}
     whole = {name: whole[name] for name in space.distributions}
-    short = {name: settable(v, space.distributions[name]) if _is_continuous(space, name) else v for name, v in whole.items()}
+    short = {name: settable(v, space.distributions[name]) if is_continuous(space, name) else v for name, v in whole.items()}
     fits = all(d._contains(d.to_internal_repr(short[name])) for name, d in space.distributions.items())
     return short if fits and space.holds(short) else whole
 
 
-def _is_continuous(space: LabSpace, name: str) -> bool:
-    distribution = space.distributions[name]
-    return isinstance(distribution, FloatDistribution) and distribution.step is None
+def _described(
+    space: LabSpace, parameters: tuple[Parameter, ...], posterior: Posterior, chosen: list[Suggestion], pending: Floats
+) -> tuple[Experiment, ...]:
+    """Suggestions with what the model expects of each, at the values that are set.
 
-
-def _described(space: LabSpace, parameters: tuple[Parameter, ...], posterior: Posterior, suggestion: Suggestion) -> Experiment:
-    """A suggestion with what the model expects of it, at the values that are set.
-
-    It exploits where the model expects a value near the best so far, within a quarter of the way to the median; elsewhere it explores.
+    One exploits where the model expects a value near the best so far, within a quarter of the way to the median; elsewhere it explores.
+    Its expected improvement counts only what it adds to pending rows and to the suggestions before it.
     """
-    params = _rounded(space, values_at(parameters, suggestion.point))
-    point = np.array([[p.coordinate(params[p.name]) for p in parameters]], dtype=float)
-    mean, std = float(posterior.mean(point)[0]), float(posterior.std(point)[0])
-    sign = 1.0 if space.maximize else -1.0
-    values = sign * posterior.y
-    mark = values.max() - 0.25 * (values.max() - np.median(values))
-    return Experiment(params, mean, std, suggestion.expected_improvement, EXPLOITS if sign * mean >= mark else EXPLORES)
+    whole = [_rounded(space, values_at(parameters, suggestion.point)) for suggestion in chosen]
+    points = np.array([[p.coordinate(params[p.name]) for p in parameters] for params in whole], dtype=float).reshape(-1, len(parameters))
+    mean, std = posterior.mean(points), posterior.std(points)
+    signed, sign = (posterior, 1.0) if space.maximize else (posterior.negated(), -1.0)
+    near = signed.y.max() - 0.25 * (signed.y.max() - np.median(signed.y))
+    threshold = sign * best_value(space, posterior)
+    experiments = []
+    for i, params in enumerate(whole):
+        under_way = np.concatenate((pending, points[:i]))
+        gain = float(signed.expected_improvement(points[i : i + 1], threshold, under_way)[0])
+        reason = EXPLOITS if sign * mean[i] >= near else EXPLORES
+        experiments.append(Experiment(params, float(mean[i]), float(std[i]), gain, reason))
+    return tuple(experiments)
 
 
-def digits(value: float, error: float) -> str:
-    """A number with the digits that its error leaves meaningful, two of the error."""
-    if error <= 0 or abs(value) >= 1e15:
-        return f"{value:.6g}"
-    places = 1 - math.floor(math.log10(error))
-    return f"{value:.{max(places, 0)}f}" if places <= 12 else f"{value:.6g}"
+def best_value(space: LabSpace, posterior: Posterior) -> float:
+    """What an improvement is counted from: the best result; where noise makes repeats worth while, the best expected value of a row."""
+    values = posterior.mean(posterior.X) if space.repeats else posterior.y
+    return float(values.max() if space.maximize else values.min())
 
 
 # --- what people read --------------------------------------------------------------------------------------------
@@ -253,129 +254,43 @@ def write_examples(space_file: Path, table_file: Path) -> None:
 # --- why ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Slice:
-    """The posterior along one parameter, the others as suggested."""
-
-    parameter: Parameter
-    coordinates: Floats  # (u,)
-    mean: Floats  # (u,)
-    std: Floats  # (u,)
-    place: int  # of the suggestion among the coordinates
-
-
-def slices(found: Answer, experiment: Experiment, n_points: int = 41) -> list[Slice]:
-    """The posterior around a suggestion, one parameter at a time."""
-    assert found.posterior is not None
-    parameters = found.space.parameters
-    point = np.array([p.coordinate(experiment.params[p.name]) for p in parameters], dtype=float)
-    made = []
-    for d, parameter in enumerate(parameters):
-        axis = found.posterior.grid[d]
-        if parameter.places is not None or axis.size <= n_points:
-            coordinates = axis.points
-        else:
-            low, high = axis.points[0], axis.points[-1]
-            even = np.geomspace(low, high, n_points) if parameter.log else np.linspace(low, high, n_points)
-            coordinates = np.unique(np.concatenate((np.clip(even, low, high), point[d : d + 1])))
-        line = np.repeat(point[None], len(coordinates), axis=0)
-        line[:, d] = coordinates
-        place = int(np.abs(coordinates - point[d]).argmin())
-        made.append(Slice(parameter, coordinates, found.posterior.mean(line), found.posterior.std(line), place))
-    return made
-
-
-def _value_text(space: LabSpace, parameter: Parameter, coordinate: float) -> str:
-    """The value at a coordinate, with the digits an experiment can set."""
-    value = parameter.value(float(coordinate))
-    return as_text(settable(value, space.distributions[parameter.name]) if _is_continuous(space, parameter.name) else value)
-
-
-def in_words(found: Answer, part: Slice) -> str:
-    """What the model expects along one parameter."""
-    space, parameter = found.space, part.parameter
-    unit = _unit(space.units[parameter.name])
-    sign = 1.0 if space.maximize else -1.0
-    best, worst = int((sign * part.mean).argmax()), int((sign * part.mean).argmin())
-
-    def at(j: int) -> str:
-        return f"{_value_text(space, parameter, part.coordinates[j])}{unit}"
-
-    def mean_at(j: int) -> str:
-        return digits(float(part.mean[j]), float(part.std[j]))
-
-    span = abs(part.mean[best] - part.mean[worst])
-    if span < part.std[part.place]:
-        return f"hardly matters here: predictions differ by {span:.2g}, less than their uncertainty"
-    said = f"best expected at {at(best)} ({mean_at(best)} ± {part.std[best]:.2g}), worst at {at(worst)} ({mean_at(worst)})"
-    doubt = int(part.std.argmax())
-    if part.std[doubt] > 2 * part.std.min():
-        said += f"; least known at {at(doubt)} (± {part.std[doubt]:.2g})"
-    return said
-
-
-def in_picture(part: Slice, width: int = 41) -> str:
-    """The mean along a parameter as a row of bars, with a mark at the suggestion; for categories, one bar per level."""
-    bars = "▁▂▃▄▅▆▇█"
-    if part.parameter.places is not None:
-        chosen = np.arange(len(part.coordinates))
-    else:
-        chosen = np.unique(np.linspace(0, len(part.coordinates) - 1, min(width, len(part.coordinates))).astype(int))
-        chosen = np.unique(np.append(chosen, part.place))
-    mean = part.mean[chosen]
-    span = float(np.ptp(mean)) or 1.0
-    drawn = [bars[min(7, int(8 * (v - mean.min()) / span))] for v in mean]
-    mark = int(np.flatnonzero(chosen == part.place)[0])
-    return "".join(drawn[:mark]) + "[" + drawn[mark] + "]" + "".join(drawn[mark + 1 :])
-
-
 def explain(found: Answer) -> list[str]:
     """For each suggestion, the posterior around it in words and a small picture."""
     if found.posterior is None:
         return ["nothing to explain yet: the start design fills the space before there is a model"]
     lines = []
     for i, experiment in enumerate(found.experiments, start=1):
-        gain = experiment.expected_improvement
-        promise = "" if gain is None else f"; it should gain {gain:.2g} on the best so far, on average"
-        lines += ["", f"suggestion {i} {experiment.reason}: {_prediction(experiment)} predicted{promise}"]
-        for part in slices(found, experiment):
-            low, high = (_value_text(found.space, part.parameter, part.coordinates[j]) for j in (0, -1))
+        lines += ["", f"suggestion {i} {experiment.reason}: {_prediction(experiment)} predicted; {_gain(found, i)}"]
+        for part in slices(found.space, found.posterior, experiment.params):
+            low, high = (value_text(found.space, part.parameter, part.coordinates[j]) for j in (0, -1))
             lines.append(f"  {part.parameter.name}: {low} {in_picture(part)} {high}")
-            lines.append(f"    {in_words(found, part)}")
+            lines.append(f"    {in_words(found.space, part, found.posterior.y)}")
     return lines
+
+
+def _gain(found: Answer, number: int) -> str:
+    """The expected improvement of a suggestion in words, with all that it is counted from."""
+    gain = found.experiments[number - 1].expected_improvement
+    assert found.posterior is not None
+    assert found.best is not None
+    assert gain is not None
+    if found.space.repeats:
+        start = f"the best value expected of a row ({best_value(found.space, found.posterior):.6g})"
+    else:
+        start = f"the best result ({as_text(found.best.result)})"
+    others = []
+    n_pending = sum(row.result is None and not row.failed for row in found.table.rows)
+    if n_pending:
+        others.append("the pending row" if n_pending == 1 else f"the {n_pending} pending rows")
+    if number > 1:
+        others.append({2: "suggestion 1", 3: "suggestions 1 and 2"}.get(number, f"suggestions 1 to {number - 1}"))
+    beyond = f", beyond what {' and '.join(others)} should bring" if others else ""
+    return f"on average it improves on {start} by {gain:.2g}{beyond}"
 
 
 def draw(found: Answer, path: Path) -> None:
     """The same as a PNG: a row of panels per suggestion, mean and 90 % band along each parameter."""
-    import matplotlib.pyplot as plt  # an optional extra
-
     assert found.posterior is not None
-    rows = [slices(found, e) for e in found.experiments]
-    figure, panels = plt.subplots(
-        len(rows), len(rows[0]), figsize=(2.6 * len(rows[0]) + 0.6, 2.3 * len(rows)), squeeze=False, sharey=True, constrained_layout=True
-    )
-    for i, (experiment, parts) in enumerate(zip(found.experiments, rows, strict=True)):
-        for panel, part in zip(panels[i], parts, strict=True):
-            _draw_slice(panel, found.space, part)
-        panels[i][0].set_ylabel(f"{i + 1}: {experiment.reason}\n{found.space.objective}{_unit(found.space.unit)}")
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
-
-
-def _draw_slice(panel: Any, space: LabSpace, part: Slice) -> None:
-    name = part.parameter.name
-    low, high = part.mean - 1.645 * part.std, part.mean + 1.645 * part.std
-    if isinstance(part.parameter.distribution, CategoricalDistribution):
-        x: Floats = np.arange(len(part.coordinates), dtype=float)
-        panel.errorbar(x, part.mean, yerr=part.mean - low, fmt="o", color="#2c7fb8", capsize=3)
-        panel.set_xticks(x, [_value_text(space, part.parameter, c) for c in part.coordinates], fontsize=8)
-        here = float(part.place)
-    else:
-        x = part.coordinates
-        panel.fill_between(x, low, high, color="#2c7fb8", alpha=0.2, linewidth=0)
-        panel.plot(x, part.mean, color="#2c7fb8")
-        if part.parameter.log:
-            panel.set_xscale("log")
-        here = float(part.coordinates[part.place])
-    panel.plot([here], [part.mean[part.place]], "o", color="#c0392b")
-    panel.set_xlabel(name + (f" [{space.units[name]}]" if space.units[name] else ""), fontsize=9)
+    rows = [slices(found.space, found.posterior, e.params) for e in found.experiments]
+    labels = [f"{i}: {e.reason}\n{found.space.objective}{_unit(found.space.unit)}" for i, e in enumerate(found.experiments, start=1)]
+    plot_slices(found.space, rows, labels).savefig(path, dpi=130)

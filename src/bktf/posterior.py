@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bktf import cp, dense, levels
-from bktf.acquisition import choose
+from bktf.acquisition import choose, points_of
 from bktf.alignment import Aligned, align
 from bktf.axes import Axis, check_points
 from bktf.chains import moments_between, states_between
 from bktf.diagnostics import OBSERVED, OTHER, UNSEEN, Diagnostics, diagnose
+from bktf.improvement import expected_excess, improvement_beyond
 from bktf.local_draws import LocalDraws, local_draws
 from bktf.model import Priors, Settings
 from bktf.observations import Standardisation
@@ -25,11 +26,12 @@ Floats = NDArray[np.float64]
 
 MAX_GRID = 20_000_000  # cells that grid_moments is willing to hold, 160 MB per array
 MAX_LOCAL_GRID = 200_000  # where each cell has to be asked of every draw's local component
-# spawn keys of the fit's seed: chains take (0, ·), draws between axis points (1,), local ones (2,), diagnostics (3,)
-OFF_GRID_STREAM, LOCAL_STREAM, DIAGNOSTICS_STREAM = 1, 2, 3
+# spawn keys of the fit's seed: chains take (0, ·), draws between axis points (1,), local ones (2,), diagnostics (3,), pending points (4,)
+OFF_GRID_STREAM, LOCAL_STREAM, DIAGNOSTICS_STREAM, PENDING_STREAM = 1, 2, 3, 4
 SHARE = 0.01  # of the variance, that a component must have to count for the rank
 N_UNSEEN = 64  # unseen cells whose mixing the diagnostics look at
 LOCAL_BLOCK = 2000  # points whose moments are found together where there is a local component
+IMPROVEMENT_BLOCK = 100  # points whose covariances with pending points are found together
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,28 @@ class Posterior:
 
     # --- the next point ------------------------------------------------------------------------------------------
 
+    def expected_improvement(self, X: ArrayLike, best: float | None = None, pending: ArrayLike | None = None) -> Floats:
+        """E max(f(x) − threshold, 0) at points, (n,), in the units of y, where larger is better; for smaller, ask `negated()`.
+
+        The threshold is `best`, by default the best observed value. With pending points it is the largest of `best` and f at them, so
+        that only what x adds to them counts. Their values are drawn, jointly with f(x) and always the same for the same fit; without
+        them the expectation over each draw is in closed form.
+
+        Within each draw f is taken as normal with the moments behind `mean` and `std`. This is exact on axis points and where there are
+        no components. Between axis points the factors' remaining variances at different points are taken as independent.
+        """
+        points, waiting = check_points(X, self.grid), points_of(self, pending, "pending")
+        threshold = float(self.y.max() if best is None else best)
+        if not math.isfinite(threshold):
+            raise ValueError(f"best must be a finite number, in the units of y; got {best!r}")
+        mean, variance = self.moments_by_draw(points)
+        alone = np.asarray(expected_excess(mean - threshold, np.sqrt(variance)).mean(axis=0))
+        if not len(waiting):
+            return alone
+        blocks = [points[i : i + IMPROVEMENT_BLOCK] for i in range(0, len(points), IMPROVEMENT_BLOCK)]
+        beyond = np.concatenate([np.empty(0), *[self._improvement_beyond(waiting, block, threshold) for block in blocks]])
+        return np.asarray(np.minimum(beyond, alone))  # so that the error of drawing never makes it more
+
     def argmax(
         self,
         acquisition: str = "ei",
@@ -361,6 +385,16 @@ class Posterior:
         return cp.products(tables, index)
 
     # --- inside --------------------------------------------------------------------------------------------------
+
+    def _improvement_beyond(self, pending: Floats, points: Floats, best: float) -> Floats:
+        """The expected improvement of points (n, D) over `best` and over f at pending points (p, D)."""
+        together = np.concatenate((pending, points))
+        mean, variance = self.moments_by_draw(together)
+        n = len(together)
+        covariance = np.zeros((self.n_draws, n, n)) if self.local is None else self.local_covariances(together)
+        covariance[:, np.arange(n), np.arange(n)] = variance
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(PENDING_STREAM,)))
+        return improvement_beyond(mean, covariance, len(pending), best, rng)
 
     def axis_lengthscales(self, d: int) -> Floats:
         """Length-scales (K, R) as the kernels of `processes` want them: NaN not active, 0 where there is none."""

@@ -188,6 +188,8 @@ def test_an_exhausted_space_says_so(tmp_path: Path, capsys: pytest.CaptureFixtur
     space = '[objective]\nname = "y"\ndirection = "minimize"\n[parameters.a]\ntype = "category"\nvalues = ["x", "z"]\n'
     files = write(tmp_path, "a,y\nx,1\nz,\n", space)
     assert "there is nothing left to suggest" in suggest(capsys, *files, "-n", "2")[1]
+    files = write(tmp_path, "a,y\n" + "".join(f"{v},{v}\n" for v in range(6)), one_parameter('type = "int"\nlow = 0\nhigh = 5'))
+    assert "there is nothing left to suggest" in suggest(capsys, *files, "-n", "2", "--explain")[1]
 
 
 def test_files_from_a_spreadsheet_are_read_and_appended_to_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
