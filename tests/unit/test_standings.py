@@ -169,7 +169,9 @@ def test_crps_of_draws_and_of_normals_agree_and_are_the_integral() -> None:
     rng = np.random.default_rng(seeded(1))
     mean, std, truth = np.array([0.3, -1.0]), np.array([0.7, 2.0]), np.array([0.9, -1.2])
     draws = mean + std * rng.standard_normal((20_000, 2))
-    np.testing.assert_allclose(crps_of_draws(draws, truth), crps_of_normal(mean, std, truth), rtol=0.02)
+    each = np.abs(draws - truth) - np.abs(draws - np.roll(draws, 1, axis=0))  # varies at least as much as a draw's part in the CRPS
+    limit = 5 * each.std(axis=0) / math.sqrt(len(draws))  # passed by chance in fewer than 1 of 10⁶ seeds
+    assert (np.abs(crps_of_draws(draws, truth) - crps_of_normal(mean, std, truth)) < limit).all()
     few = rng.standard_normal((7, 1))
     grid = np.linspace(-9, 9, 200_001)
     steps = (few[:, :1] <= grid).mean(axis=0) - (grid >= 0.4)
