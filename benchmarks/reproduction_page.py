@@ -1,4 +1,4 @@
-"""Put the tables that `bktf reproduce` and `bktf compare` wrote into the pages of docs/, each after its marker.
+"""Put the tables that `bktf reproduce`, `bktf compare` and `benchmarks.suggestion_cost` wrote into the pages of docs/, each after its marker.
 
 python -m benchmarks.reproduction_page
 """
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGES = tuple(ROOT / "docs" / f"{name}.md" for name in ("reproduction", "comparison", "model_choices"))
+PAGES = tuple(ROOT / "docs" / f"{name}.md" for name in ("reproduction", "comparison", "model_choices", "performance"))
 TABLES = ROOT / "results" / "tables"
 PLACE = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 

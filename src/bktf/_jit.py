@@ -31,9 +31,9 @@ MATRIX = numba.float64[:, ::1]
 CUBE = numba.float64[:, :, ::1]
 RNG = numba.typeof(np.random.default_rng(0))  # type: ignore[no-untyped-call]
 
-COMPILING = "bktf: compiling its kernels once, 10 to 30 s; later processes load them from disk"
+COMPILING = "bktf: compiling its kernels once, up to about a minute; later processes load them from disk"
 NO_CACHE = (
-    "bktf: no writable folder for compiled code, so every process compiles again (10 to 30 s); "
+    "bktf: no writable folder for compiled code, so every process compiles again (up to about a minute); "
     "set NUMBA_CACHE_DIR to a folder that can be written"
 )
 

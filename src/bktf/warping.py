@@ -1,7 +1,7 @@
 """Output warping: values on a scale that is linear near the best and logarithmic far from it.
 
-What matters is how good points differ; untreated, one terrible value takes up the whole scale of the z-scores. With s the upper quartile of
-the distances to the best,
+What matters is how good points differ; untreated, one terrible value takes up the whole scale of the z-scores. With s the lower quartile of
+the distances to the best (their smallest positive value where that is more),
 
     distance  →  s·log(1 + distance / s)        and anything better than the best is left as it is
 

@@ -28,8 +28,10 @@ def test_quick_has_lines_of_three_methods_on_both_halves_and_all_kinds(quick: Pa
         assert line["cpu_seconds"]["total"] >= 0
         assert "commit" in line
     names = {p.stem for p in (quick / "tables").iterdir()}
-    assert names == {f"{kind}_{half}" for kind in ("standings", "problems", "calibration") for half in ("development", "test")}
-    assert (quick / "figures" / "comparison.png").stat().st_size > 10_000
+    kinds = ("standings", "differences", "problems", "calibration")
+    assert names == {f"{kind}_{half}" for kind in kinds for half in ("development", "test")}
+    for half in ("development", "test"):
+        assert (quick / "figures" / f"comparison_{half}.png").stat().st_size > 10_000
 
 
 def test_all_methods_start_from_the_same_points(quick: Path) -> None:

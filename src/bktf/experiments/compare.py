@@ -4,6 +4,7 @@ import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from bktf.experiments.contests import contest_jobs, play
 from bktf.experiments.goals import goal_jobs, goals_table, run_goal
 from bktf.experiments.lines import Job, Line, run_missing
 from bktf.experiments.peers import PEERS
-from bktf.experiments.standings import SHARES, duel, incumbents, normalised, standings, unit
+from bktf.experiments.standings import SHARES, duel, incumbents, normalised, shared_seeds, standings, unit
 from bktf.experiments.studies import NAMES
 from bktf.experiments.summaries import lines_of
 from bktf.experiments.tables import markdown
@@ -104,15 +105,13 @@ def compare(request: Comparison) -> None:
         here = [c for c in contests if c.half == half]
         if here:
             _show(request, f"standings_{half}", f"The {half} half", standings_table(lines, here, methods))
-            _show(
-                request,
-                f"problems_{half}",
-                f"The {half} half, problem by problem: normalised regret at the full budget",
-                problem_table(lines, here, methods),
-            )
+            title = f"The {half} half: regrets on the seeds that both methods have, and their difference with its 95 % interval"
+            _show(request, f"differences_{half}", title, differences_table(lines, here, methods))
+            title = f"The {half} half, problem by problem: mean regret at the full budget, and differences on shared seeds"
+            _show(request, f"problems_{half}", title, problem_table(lines, here, methods))
             if any(line["problem"] in {c.name for c in here} for line in calibrated):
                 _show(request, f"calibration_{half}", f"Calibration on the {half} half", calibration_table(calibrated, here, models))
-    print(f"drew {draw(lines, contests, methods, request.shown / 'figures')}")
+            print(f"drew {draw(lines, here, methods, half, request.shown / 'figures')}")
 
 
 def show_goals(request: Comparison) -> None:
@@ -135,48 +134,104 @@ def _lines(request: Comparison, name: str, jobs: Sequence[Job], work: Callable[[
     return run_missing(path, jobs, NAMES, work, request.n_jobs, name, only_read=request.tables_only)
 
 
+def _reference(methods: Sequence[str]) -> str:
+    """The method that all others are compared with."""
+    return "bktf" if "bktf" in methods else "random"
+
+
+def _complete(lines: Sequence[Line], contests: Sequence[Contest], methods: Sequence[str], kind: str) -> tuple[list[str], list[str]]:
+    """The methods that have lines of every contest, and words about those that do not."""
+    counts = {m: sum(bool(lines_of(lines, c.name, m)) for c in contests) for m in methods}
+    missing = [f"{PEERS[m].title} ({kind}: {counts[m]} of {len(contests)})" for m in methods if counts[m] < len(contests)]
+    return [m for m in methods if counts[m] == len(contests)], missing
+
+
+def _range(counts: Sequence[int]) -> str:
+    return " to ".join(map(str, sorted({min(counts), max(counts)})))
+
+
+def _signed(value: float | np.floating[Any]) -> str:
+    """A difference with three decimals and its sign, zero without one."""
+    text = f"{value:+.3f}"
+    return text if float(text) else "0.000"
+
+
+def _note(missing: Sequence[str]) -> str:
+    return f"\n\nRuns of some problems are still missing: {', '.join(missing)}." if missing else ""
+
+
 def standings_table(lines: Sequence[Line], contests: Sequence[Contest], methods: Sequence[str]) -> str:
-    """One row per kind of problem and method: rank, regrets, bktf against it, cost; who lacks runs of a kind is named below."""
-    rows, missing = [], []
+    """One row per kind of problem and method: rank, problems won against it, cost; who lacks runs of a kind is named below."""
+    reference, rows, missing = _reference(methods), [], []
     for kind in (*KINDS, "all"):
         here = [c for c in contests if kind in ("all", c.kind)]
-        counts = {m: sum(bool(lines_of(lines, c.name, m)) for c in here) for m in methods}
-        found = standings(lines, here, [m for m in methods if counts[m] == len(here)])
-        missing += [f"{PEERS[m].title} ({kind}: {counts[m]} of {len(here)})" for m in methods if counts[m] < len(here)]
+        complete, lacking = _complete(lines, here, methods, kind)
+        missing += lacking
+        found = standings(lines, here, complete)
         for method in sorted(found, key=lambda m: found[m].rank):
             standing = found[method]
-            against = duel(lines, here, "bktf", method) if method != "bktf" and "bktf" in found else None
-            row = [f"{kind} ({standing.n_contests})", PEERS[method].title, f"{standing.rank:.2f}", *(f"{r:.3f}" for r in standing.regret)]
-            row.append(f"{standing.close:.0%} in {standing.evaluations:.0f}" if standing.close else "0%")
+            against = duel(lines, here, reference, method) if method != reference and reference in found else None
+            row = [f"{kind} ({standing.n_contests})", PEERS[method].title, f"{standing.rank:.2f}"]
             if against is None:
-                row += ["", ""]
+                row += [""] * 3
             else:
                 judged = against.wins + against.ties + against.losses
-                row += [
-                    f"{against.wins} / {against.ties} / {against.losses}" if judged else "–",
-                    f"{against.difference:+.3f} [{against.low:+.3f}, {against.high:+.3f}]",
-                ]
+                row.append(f"{against.wins} / {against.ties} / {against.losses}" if judged else "–")
+                row += [f"{x.share:.0%} in {x.evaluations:.0f}" if x.share else "0%" for x in reversed(against.close)]
             rows.append([*row, f"{standing.repeats:.1%}", f"{standing.cpu_seconds:.2g}", str(standing.n_seeds)])
-    shares = [f"regret at {share:.0%}" for share in SHARES]
-    head = ["problems", "method", "mean rank", *shares, "within 1 %", "bktf wins / ties / losses", "bktf − it", "repeats", "CPU s", "seeds"]
-    note = f"\n\nRuns of some problems are still missing: {', '.join(missing)}." if missing else ""
-    return markdown(head, rows) + note
+    title = PEERS[reference].title
+    head = [
+        "problems",
+        "method",
+        "mean rank",
+        f"{title} wins / ties / losses",
+        "it within 1 %",
+        f"{title} there",
+        "repeats",
+        "CPU s",
+        "seeds",
+    ]
+    return markdown(head, rows) + _note(missing)
+
+
+def differences_table(lines: Sequence[Line], contests: Sequence[Contest], methods: Sequence[str]) -> str:
+    """One row per kind of problem and peer: regrets of both on the seeds that both have, and their difference, at shares of the budget."""
+    reference, rows, missing = _reference(methods), [], []
+    for kind in (*KINDS, "all"):
+        here = [c for c in contests if kind in ("all", c.kind)]
+        complete, lacking = _complete(lines, here, methods, kind)
+        missing += lacking
+        found = {m: duel(lines, here, reference, m) for m in complete if m != reference and reference in complete}
+        duels = {m: against for m, against in found.items() if against is not None}
+        for method in sorted(duels, key=lambda m: -duels[m].difference[-1]):
+            against = duels[method]
+            row = [f"{kind} ({len(here)})", PEERS[method].title, _range(against.n_seeds)]
+            for i, word in enumerate(against.verdicts):
+                row.append(f"{against.second[i]:.2f} / {against.first[i]:.2f}")
+                row.append(f"{against.difference[i]:+.3f} [{against.low[i]:+.3f}, {against.high[i]:+.3f}] {word}")
+            rows.append(row)
+    title = PEERS[reference].title
+    shares = [text for share in SHARES for text in (f"{share:.0%}: it / {title}", f"{title} − it at {share:.0%}")]
+    return markdown(["problems", "method", "shared seeds", *shares], rows) + _note(missing)
 
 
 def problem_table(lines: Sequence[Line], contests: Sequence[Contest], methods: Sequence[str]) -> str:
-    """Median over seeds, the best method of each problem in bold."""
+    """Mean regret of the reference, and its mean difference to each other method on the seeds that both have, above zero in bold."""
+    reference = _reference(methods)
+    others = [m for m in methods if m != reference]
     rows = []
     for contest in contests:
-        if not lines_of(lines, contest.name, "random"):
+        if not all(lines_of(lines, contest.name, m) for m in ("random", reference)):
             continue
-        medians = {m: np.median([r[-1] for r in found.values()]) for m in methods if (found := normalised(lines, contest, m))}
-        best = min(medians.values(), default=np.nan)
-        shown = [
-            f"**{medians[m]:.3f}**" if m in medians and medians[m] == best else f"{medians[m]:.3f}" if m in medians else "–"
-            for m in methods
-        ]
-        rows.append([contest.name, contest.kind, str(contest.n_dims), *shown])
-    return markdown(["problem", "kind", "D", *(PEERS[m].title for m in methods)], rows)
+        own = normalised(lines, contest, reference)
+        row = [contest.name, contest.kind, str(contest.n_dims), f"{np.mean([r[-1] for r in own.values()]):.3f}"]
+        for method in others:
+            other = normalised(lines, contest, method)
+            differences = [own[s][-1] - other[s][-1] for s in sorted(own.keys() & other.keys())]
+            shown = _signed(np.mean(differences)) if differences else "–"
+            row.append(f"**{shown}**" if differences and float(shown) > 0 else shown)
+        rows.append(row)
+    return markdown(["problem", "kind", "D", PEERS[reference].title, *(f"− {PEERS[m].title}" for m in others)], rows)
 
 
 def calibration_table(lines: Sequence[Line], contests: Sequence[Contest], models: Sequence[str]) -> str:
@@ -196,49 +251,70 @@ def calibration_table(lines: Sequence[Line], contests: Sequence[Contest], models
     return markdown(["problem", *head], rows)
 
 
+SHARES_SHOWN = np.linspace(0.0, 1.0, 41)  # of the budget, in the figures
+MIN_SHOWN = 1e-4  # what logarithmic axes show for a smaller regret
 COLOURS: Mapping[str, str] = {
     "bktf": "#08519c", "bktf-first": "#9ecae1", "random": "#777777", "tpe": "#b8860b", "gp": "#d7301f", "cmaes": "#7a0177",
     "botorch": "#fc8d59", "skopt": "#00a087", "smac": "#66a61e",
 }  # fmt: skip
 
 
-def draw(lines: Sequence[Line], contests: Sequence[Contest], methods: Sequence[str], folder: Path) -> Path:
-    """Mean normalised regret against the share of the budget, for each half and kind of problem."""
+def draw(lines: Sequence[Line], contests: Sequence[Contest], methods: Sequence[str], half: str, folder: Path) -> Path:
+    """Mean normalised regret against the share of the budget: a row per kind of problem, a panel per method beside the reference.
+
+    Both curves of a panel are of the seeds that both methods have, so they start at the same height.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator
 
-    figure, panels = plt.subplots(2, len(KINDS), figsize=(5 * len(KINDS), 9), squeeze=False)
-    for row, half in zip(panels, (DEVELOPMENT, TEST), strict=True):
-        for panel, kind in zip(row, KINDS, strict=True):
-            here = [c for c in contests if c.half == half and c.kind == kind and lines_of(lines, c.name, "random")]
-            for method in methods:
-                curves = [curve for c in here if (curve := _mean_curve(lines, c, method)) is not None]
-                if len(curves) == len(here) > 0:  # a mean over other problems could not be compared
-                    panel.plot(np.linspace(0, 1, 41), np.mean(curves, axis=0), color=COLOURS[method], label=PEERS[method].title)
-            panel.set_title(f"{half} half, {kind}, {len(here)} problems", fontsize=10)
+    reference = _reference(methods)
+    others = [m for m in methods if m != reference]
+    kinds = [kind for kind in KINDS if any(c.kind == kind for c in contests)]
+    size = (1.9 * max(len(others), 2) + 0.6, 2.3 * len(kinds) + 0.9)
+    figure, panels = plt.subplots(len(kinds), len(others), figsize=size, sharex=True, sharey="row", squeeze=False)
+    for row, kind in zip(panels, kinds, strict=True):
+        here = [c for c in contests if c.kind == kind]
+        for panel, method in zip(row, others, strict=True):
+            pairs = [pair for c in here if (pair := _mean_curves(lines, c, reference, method)) is not None]
+            if len(pairs) == len(here):  # a mean over fewer problems could not be compared with the other panels
+                for name, curve, width in zip((method, reference), np.mean(pairs, axis=0)[::-1], (1.6, 2.2), strict=True):
+                    panel.plot(SHARES_SHOWN, curve, color=COLOURS[name], lw=width)
             panel.set_yscale("log")
+            panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            panel.yaxis.set_major_formatter("{x:g}")
+            panel.yaxis.set_minor_formatter("")
+            panel.tick_params(labelsize=8)
             panel.grid(alpha=0.25)
-            panel.set_xlabel("share of the budget")
-    for row in panels:
-        row[0].set_ylabel("mean regret, random search at the end = 1")
-    handles = {label: handle for panel in panels.ravel() for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)}
-    figure.tight_layout(rect=(0, 0.06, 1, 1))
-    figure.legend(handles.values(), handles.keys(), loc="lower center", ncols=8, frameon=False)
+        row[0].set_ylabel(f"{kind}, {len(here)} problems\nmean regret")
+    for panel, method in zip(panels[0], others, strict=True):
+        counts = [len(shared_seeds(lines, c, reference, method)) for c in contests]
+        panel.set_title(f"{PEERS[method].title}\n(shared seeds: {_range(counts)})", fontsize=9, color=COLOURS[method])
+    for panel in panels[-1]:
+        panel.set_xlabel("share of the budget")
+    title = f"{half} half: {PEERS[reference].title} (blue) beside one other method per column; random search at the end = 1"
+    figure.suptitle(title, fontsize=11)
+    figure.tight_layout()
     folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / "comparison.png", dpi=110, metadata={"Software": None})
+    path = folder / f"comparison_{half}.png"
+    figure.savefig(path, dpi=110, metadata={"Software": None})
     plt.close(figure)
-    return folder / "comparison.png"
+    return path
 
 
-def _mean_curve(lines: Sequence[Line], contest: Contest, method: str) -> Floats | None:
-    """Mean over seeds of the normalised regret at 41 shares of the budget."""
-    own = lines_of(lines, contest.name, method)
-    if not own:
+def _mean_curves(lines: Sequence[Line], contest: Contest, first: str, second: str) -> Floats | None:
+    """Mean normalised regrets of two methods over the seeds that both have, at shares of the budget, (2, shares)."""
+    seeds = shared_seeds(lines, contest, first, second)
+    if not seeds:
         return None
-    after = np.mean([incumbents(line)[line["n_start"] - 1 :] - contest.minimum for line in own], axis=0) / unit(lines, contest)
-    return np.asarray(np.interp(np.linspace(0, 1, 41), np.linspace(0, 1, after.size), np.maximum(after, 1e-4)))
+    curves = []
+    for method in (first, second):
+        own = [line for line in lines_of(lines, contest.name, method) if line["seed"] in seeds]
+        regret = np.mean([incumbents(line)[line["n_start"] - 1 :] - contest.minimum for line in own], axis=0) / unit(lines, contest)
+        curves.append(np.interp(SHARES_SHOWN, np.linspace(0, 1, regret.size), np.maximum(regret, MIN_SHOWN)))
+    return np.array(curves)
 
 
 def _show(request: Comparison, name: str, title: str, table: str) -> None:
