@@ -12,27 +12,31 @@ from dataclasses import dataclass
 # Test files that are about a part of the package, by their names.
 CHOICE = ("unit/test_shapes.py", "contract/test_sampler_review.py", "contract/test_sampler.py")
 ENGINE = (
-    "unit/test_shapes.py", "unit/test_restrictions.py", "contract/test_sampler_review.py",
+    "unit/test_shapes.py", "unit/test_restrictions.py", "unit/test_outliers.py", "contract/test_sampler_review.py",
     "contract/test_sampler.py", "contract/test_optimize.py",
 )  # fmt: skip
 SAMPLER = (
     "contract/test_sampler.py", "contract/test_sampler_review.py", "contract/test_review.py",
     "contract/test_optuna_contract.py", "contract/test_optimize.py",
 )  # fmt: skip
-HISTORY = ("contract/test_sampler.py", "contract/test_sampler_review.py", "contract/test_review.py")
+SUBSET = ("unit/test_subset.py", "unit/test_shapes.py")
+OUTLIERS = ("unit/test_outliers.py", "contract/test_sampler_review.py", "contract/test_sampler.py")
+PRUNED = ("unit/test_pruned_trials.py", "contract/test_sampler_review.py", "contract/test_sampler.py")
+FEASIBILITY = ("unit/test_feasibility.py", "unit/test_restrictions.py", "contract/test_sampler.py")
+HISTORY = ("unit/test_pruned_trials.py", "contract/test_sampler.py", "contract/test_sampler_review.py", "contract/test_review.py")
 WARP = ("unit/test_shapes.py", "contract/test_sampler_review.py")
 PRIORS = (
     "unit/test_local.py", "unit/test_gibbs.py", "contract/test_fit.py", "contract/test_bad_input.py",
     "statistical/test_prior_preservation.py",
 )  # fmt: skip
-START = ("unit/test_space.py", "contract/test_sampler.py", "contract/test_sampler_review.py")
+START = ("unit/test_space.py", "unit/test_feasibility.py", "contract/test_sampler.py", "contract/test_sampler_review.py")
 ACQUISITION = ("unit/test_acquisition.py", "unit/test_restrictions.py", "unit/test_local.py")
-RESTRICTIONS = ("unit/test_restrictions.py", "unit/test_acquisition.py", "contract/test_sampler.py")
+RESTRICTIONS = ("unit/test_restrictions.py", "unit/test_feasibility.py", "unit/test_acquisition.py", "contract/test_sampler.py")
 LOCAL = ("unit/test_local.py", "unit/test_acquisition.py", "contract/test_fit.py")
 SPACE = ("unit/test_space.py", "contract/test_optimize.py", "contract/test_sampler.py")
 REFINEMENT = ("unit/test_refinement.py", "unit/test_space.py", "contract/test_sampler.py")
-OPTIMIZE = ("contract/test_optimize.py", "end_to_end/test_interrupt.py", "contract/test_review.py")
-LAB = ("end_to_end/test_lab.py",)
+OPTIMIZE = ("unit/test_result.py", "contract/test_optimize.py", "end_to_end/test_interrupt.py", "contract/test_review.py")
+LAB = ("end_to_end/test_lab.py", "unit/test_feasibility.py")
 POSTERIOR = ("unit/test_posterior.py", "unit/test_local.py", "contract/test_fit.py")
 DIAGNOSTICS = ("unit/test_diagnostics.py", "unit/test_posterior.py")
 
@@ -54,24 +58,24 @@ MUTATIONS = (
     Mutation(
         name="components on continuous spaces",
         file="shapes.py",
-        old='"components" if is_finite and turn',
-        new='"components" if not is_finite and turn',
+        old="if size == math.inf or 2 * sum(",
+        new="if size < math.inf or 2 * sum(",
         breaks="with model auto a continuous space has components, a finite one never",
         tests=CHOICE,
     ),
     Mutation(
         name="turns of early and late points exchanged",
         file="shapes.py",
-        old="EARLY_TURNS if turn < EARLY else LATER_TURNS",
-        new="LATER_TURNS if turn < EARLY else EARLY_TURNS",
+        old="EARLY_TURNS if is_even else LATER_TURNS",
+        new="LATER_TURNS if is_even else EARLY_TURNS",
         breaks="components have most turns early and half of them late",
         tests=CHOICE,
     ),
     Mutation(
         name="no limit of observations for a process",
         file="shapes.py",
-        old='return "components" if n > MAX_LOCAL or',
-        new='return "components" if',
+        old="len(y) > MAX_PROCESS:",
+        new="len(y) > 100 * MAX_PROCESS:",
         breaks="the cubic cost of a process has no limit",
         tests=CHOICE,
     ),
@@ -138,6 +142,70 @@ MUTATIONS = (
         new="replace(strategy,",
         breaks="what is shown to people may be of warped values",
         tests=(*CHOICE, "contract/test_optimize.py"),
+    ),
+    Mutation(
+        name="categories have components",
+        file="shapes.py",
+        old="size == math.inf or 2 * sum(p.is_unordered for p in parameters) > len(parameters):",
+        new="size == math.inf:",
+        breaks="where most parameters are categories, components have turns",
+        tests=CHOICE,
+    ),
+    Mutation(
+        name="even turns on small spaces",
+        file="shapes.py",
+        old="(size > LARGE_SPACE and turn",
+        new="(size < LARGE_SPACE and turn",
+        breaks="large finite spaces keep the turns of small ones",
+        tests=CHOICE,
+    ),
+    Mutation(
+        name="a subset of the worst",
+        file="shapes.py",
+        old="y if maximize else -y, MAX_PROCESS",
+        new="-y if maximize else y, MAX_PROCESS",
+        breaks="of many observations a process sees the worst",
+        tests=SUBSET,
+    ),
+    Mutation(
+        name="the worst kept",
+        file="subset.py",
+        old="best_first = np.argsort(-values,",
+        new="best_first = np.argsort(values,",
+        breaks="the subset has the worst observations for the best",
+        tests=SUBSET,
+    ),
+    Mutation(
+        name="the oldest kept",
+        file="subset.py",
+        old="kept[n - round(LATEST_SHARE * size) :]",
+        new="kept[: round(LATEST_SHARE * size)]",
+        breaks="the subset has the oldest observations for the latest",
+        tests=SUBSET,
+    ),
+    Mutation(
+        name="the rest lies together",
+        file="subset.py",
+        old="np.argmax(np.where(kept, -1.0, to_kept))",
+        new="np.argmin(np.where(kept, np.inf, to_kept))",
+        breaks="the rest of the subset does not fill the space",
+        tests=SUBSET,
+    ),
+    Mutation(
+        name="far from the incumbents",
+        file="subset.py",
+        old="np.where(kept, np.inf, to_incumbents)",
+        new="np.where(kept, np.inf, -to_incumbents)",
+        breaks="the neighbours of the best observations are left out of the subset",
+        tests=SUBSET,
+    ),
+    Mutation(
+        name="levels apart by their numbers",
+        file="subset.py",
+        old="np.where(on_levels, apart > 0, apart) ** 2",
+        new="apart**2",
+        breaks="distances between levels depend on their order",
+        tests=SUBSET,
     ),
     Mutation(
         name="too few start points",
@@ -215,8 +283,8 @@ MUTATIONS = (
     Mutation(
         name="success and failure exchanged",
         file="suggestion.py",
-        old="(np.ones(n), np.zeros(len(history.failed)))",
-        new="(np.zeros(n), np.ones(len(history.failed)))",
+        old="(np.ones(len(on_axes.X)), np.zeros(len(failed)))",
+        new="(np.zeros(len(on_axes.X)), np.ones(len(failed)))",
         breaks="suggestions go where trials fail",
         tests=ENGINE,
     ),
@@ -267,6 +335,70 @@ MUTATIONS = (
         new="SHARPNESS * (0.9 - success)",
         breaks="the step from failure to success is not half-way between them",
         tests=ENGINE,
+    ),
+    Mutation(
+        name="outliers on the good side",
+        file="suggestion.py",
+        old="find_outliers(scaled, on_levels, history.y if maximize else -history.y)",
+        new="find_outliers(scaled, on_levels, -history.y if maximize else history.y)",
+        breaks="the best values are set aside",
+        tests=ENGINE,
+    ),
+    Mutation(
+        name="outliers forgotten",
+        file="suggestion.py",
+        old="failed = np.concatenate((history.failed, history.X[is_outlier]))",
+        new="failed = history.failed",
+        breaks="values that are set aside leave no trace, so they are tried again and again",
+        tests=ENGINE,
+    ),
+    Mutation(
+        name="outliers set aside without compress",
+        file="suggestion.py",
+        old=" & strategy.compress\n",
+        new="\n",
+        breaks="compress=False does not keep all values",
+        tests=ENGINE,
+    ),
+    Mutation(
+        name="no caution for outliers",
+        file="suggestion.py",
+        old="caution(history._replace(failed=failed))",
+        new="caution(history)",
+        breaks="values that are set aside do not count as failures for the caution",
+        tests=ENGINE,
+    ),
+    Mutation(
+        name="most values set aside",
+        file="outliers.py",
+        old="first = max(MIN_USUAL, n // 2 + 1)",
+        new="first = max(MIN_USUAL, n // 4)",
+        breaks="more than half of the values may be set aside",
+        tests=OUTLIERS,
+    ),
+    Mutation(
+        name="steep functions cut off",
+        file="outliers.py",
+        old="rises / STEEPNESS > steepest",
+        new="rises > steepest",
+        breaks="large values of a steep function are set aside",
+        tests=OUTLIERS,
+    ),
+    Mutation(
+        name="steepest rise for the least",
+        file="outliers.py",
+        old="on_levels).min(axis=1)",
+        new="on_levels).max(axis=1)",
+        breaks="a rise from any one point is enough to set a value aside",
+        tests=OUTLIERS,
+    ),
+    Mutation(
+        name="levels of outliers apart by their numbers",
+        file="outliers.py",
+        old="(apart > 0) if levels else apart**2",
+        new="apart**2",
+        breaks="slopes between levels depend on their order",
+        tests=OUTLIERS,
     ),
     # --- the sampler ---------------------------------------------------------------------------------
     Mutation(
@@ -361,8 +493,8 @@ MUTATIONS = (
     Mutation(
         name="infinities on the wrong side",
         file="history.py",
-        old="value == (-math.inf if maximize else math.inf)",
-        new="value == (math.inf if maximize else -math.inf)",
+        old="_last_value(trial) == (-math.inf if maximize else math.inf)",
+        new="_last_value(trial) == (math.inf if maximize else -math.inf)",
         breaks="an infinitely bad value is no failure and an infinitely good one is",
         tests=HISTORY,
     ),
@@ -395,7 +527,7 @@ MUTATIONS = (
         file="history.py",
         old="trial.intermediate_values[trial.last_step]",
         new="trial.intermediate_values[min(trial.intermediate_values)]",
-        breaks="a pruned trial counts with its first intermediate value",
+        breaks="a pruned trial that ended with an infinite report is no failure",
         tests=HISTORY,
     ),
     Mutation(
@@ -437,6 +569,46 @@ MUTATIONS = (
         new="patience = min(PATIENCE",
         breaks="running trials count as dead when a few short ones have finished",
         tests=HISTORY,
+    ),
+    Mutation(
+        name="predictions better than all results",
+        file="pruned_trials.py",
+        old="min(predicted, final.max()) if maximize else max(predicted, final.min())",
+        new="predicted",
+        breaks="a pruned trial may look better than every completed one",
+        tests=PRUNED,
+    ),
+    Mutation(
+        name="early pruned trials first",
+        file="pruned_trials.py",
+        old="(-max(last[i]), sign",
+        new="(max(last[i]), sign",
+        breaks="of pruned trials those that stopped early look best",
+        tests=PRUNED,
+    ),
+    Mutation(
+        name="reports that say nothing count",
+        file="pruned_trials.py",
+        old="/ (v @ v)) < MIN_EXPLAINED",
+        new="/ (v @ v)) < -np.inf",
+        breaks="a pruned trial has a value although reports say nothing of results",
+        tests=PRUNED,
+    ),
+    Mutation(
+        name="pairs predict themselves",
+        file="pruned_trials.py",
+        old="missed = (v - slope * u) / (1.0 - leverage)",
+        new="missed = v - slope * u",
+        breaks="whether reports say something is judged with the pairs that the line was fitted to",
+        tests=PRUNED,
+    ),
+    Mutation(
+        name="pruned trials before completed ones",
+        file="pruned_trials.py",
+        old="sign * (worst + 0.5 * width",
+        new="sign * (worst - 0.5 * width",
+        breaks="pruned trials look better than completed ones",
+        tests=PRUNED,
     ),
     # --- the warp ------------------------------------------------------------------------------------
     Mutation(
@@ -518,6 +690,22 @@ MUTATIONS = (
         old="rng.permutation(int(total))",
         new="rng.permutation(int(total) - 1)",
         breaks="the last point of a finite space is never tried",
+        tests=START,
+    ),
+    Mutation(
+        name="farthest feasible point",
+        file="design.py",
+        old="((units - wanted) ** 2).sum(axis=1).argmin()",
+        new="((units - wanted) ** 2).sum(axis=1).argmax()",
+        breaks="start points under constraints are far from the design's",
+        tests=START,
+    ),
+    Mutation(
+        name="feasible points tried again",
+        file="design.py",
+        old="new = kept if repeats else kept[[tuple(row) not in taken for row in kept.tolist()]]",
+        new="new = kept",
+        breaks="under constraints start points are tried twice",
         tests=START,
     ),
     # --- priors --------------------------------------------------------------------------------------
@@ -616,6 +804,14 @@ MUTATIONS = (
         new="local_lengthscale_log_mean: float = math.log(4.0)",
         breaks="a process expects functions that hardly vary",
         tests=(*PRIORS, "statistical/test_calibration.py"),
+    ),
+    Mutation(
+        name="chains start with small noise",
+        file="fitting.py",
+        old="START_NOISE_PRECISION = 10.0",
+        new="START_NOISE_PRECISION = 1e6",
+        breaks="chains of a process take large noise for signal",
+        tests=(*PRIORS, "unit/test_result.py", "statistical/test_calibration.py"),
     ),
     # --- acquisition ---------------------------------------------------------------------------------
     Mutation(
@@ -718,10 +914,34 @@ MUTATIONS = (
     Mutation(
         name="no search for rare cells",
         file="restrictions.py",
-        old="range(0 if chosen else MAX_SEARCH)",
-        new="range(0)",
+        old="for _ in range(MAX_SEARCH):",
+        new="for _ in range(0):",
         breaks="nothing is suggested where allowed cells are rare",
         tests=RESTRICTIONS,
+    ),
+    Mutation(
+        name="exchanges that add on both axes",
+        file="restrictions.py",
+        old="cell[a] + step, cell[b] - step",
+        new="cell[a] + step, cell[b] + step",
+        breaks="a walk does not keep sums, so that it leaves thin feasible sets",
+        tests=RESTRICTIONS,
+    ),
+    Mutation(
+        name="partial sums dropped too early",
+        file="feasibility.py",
+        old="(sums + most >= low - sizes)",
+        new="(sums >= low - sizes)",
+        breaks="feasible points are missing from the list",
+        tests=FEASIBILITY,
+    ),
+    Mutation(
+        name="common feasible points listed",
+        file="feasibility.py",
+        old="< RARE * N_SAMPLED",
+        new="> RARE * N_SAMPLED",
+        breaks="feasible points are listed where they are common, not where they are rare",
+        tests=FEASIBILITY,
     ),
     # --- the process: draws, scores, search ----------------------------------------------------------
     Mutation(
@@ -982,6 +1202,14 @@ MUTATIONS = (
         breaks="an interrupted trial counts as a failure",
         tests=OPTIMIZE,
     ),
+    Mutation(
+        name="the worst expected point",
+        file="optimize.py",
+        old="means.argmax() if self._maximize else means.argmin()",
+        new="means.argmin() if self._maximize else means.argmax()",
+        breaks="x_expected is the worst point by its posterior mean",
+        tests=OPTIMIZE,
+    ),
     # --- the lab's table -----------------------------------------------------------------------------
     Mutation(
         name="wrong advice on decimal commas",
@@ -1112,6 +1340,14 @@ MUTATIONS = (
         breaks="the noise that the space file gives is learned instead",
         tests=LAB,
     ),
+    Mutation(
+        name="constants missing from constraints",
+        file="lab.py",
+        old="constraint.low - constant, constraint.high - constant",
+        new="constraint.low, constraint.high",
+        breaks="constraints over constant parameters list other points than those that hold",
+        tests=LAB,
+    ),
     # --- posterior and diagnostics -------------------------------------------------------------------
     Mutation(
         name="deviation without the spread of draws",
@@ -1148,9 +1384,25 @@ MUTATIONS = (
     Mutation(
         name="R-hat squared",
         file="diagnostics.py",
-        old="ratio = np.sqrt((half - 1) / half + between / within)",
-        new="ratio = (half - 1) / half + between / within",
+        old="ratio = np.sqrt((n - 1) / n + between / within)",
+        new="ratio = (n - 1) / n + between / within",
         breaks="R-hat is its square",
+        tests=DIAGNOSTICS,
+    ),
+    Mutation(
+        name="the first half twice",
+        file="diagnostics.py",
+        old="chains[:, chains.shape[1] - half :]",
+        new="chains[:, :half]",
+        breaks="a trend along a chain is not seen",
+        tests=DIAGNOSTICS,
+    ),
+    Mutation(
+        name="spreads not compared",
+        file="diagnostics.py",
+        old="np.maximum(potential_scale_reduction(normal_scores(parts)), potential_scale_reduction(normal_scores(folded)))",
+        new="potential_scale_reduction(normal_scores(parts))",
+        breaks="chains of different spread look mixed",
         tests=DIAGNOSTICS,
     ),
     Mutation(
