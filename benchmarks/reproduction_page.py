@@ -1,4 +1,4 @@
-"""Put the tables that `bktf reproduce`, `bktf compare` and `benchmarks.suggestion_cost` wrote into the pages of docs/, each after its marker.
+"""Puts the tables that `bktf reproduce`, `bktf compare` and `benchmarks.suggestion_cost` wrote into the pages of docs/, after their markers.
 
 python -m benchmarks.reproduction_page
 """
