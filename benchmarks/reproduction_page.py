@@ -1,4 +1,4 @@
-"""Puts the tables that `bktf reproduce`, `bktf compare` and `benchmarks.suggestion_cost` wrote into the pages of docs/, after their markers.
+"""Puts the tables that `bktf reproduce`, `bktf compare` and `benchmarks.suggestion_cost` wrote into the pages of docs/, at their markers.
 
 python -m benchmarks.reproduction_page
 """

@@ -15,10 +15,9 @@ from bktf.lab_slices import digits, in_picture, in_words, is_continuous, slices,
 from bktf.lab_space import EXAMPLE, LabError, LabSpace, as_text, read_lab_space
 from bktf.lab_table import Row, Table, new_header, read_table, settable
 from bktf.posterior import Posterior
-from bktf.shapes import shown
 from bktf.space import Parameter, values_at
 from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
-from bktf.suggestion import fit_history, next_points
+from bktf.suggestion import fit_history, fit_shown, next_points
 
 Floats = NDArray[np.float64]
 
@@ -80,7 +79,7 @@ def _answer(space: LabSpace, table_file: Path, q: int, seed: int) -> Answer:
         return Answer(space, table, experiments, best, None)
     fit_seed = seed_for(seed, len(table.rows))
     model = fit_history(parameters, history, strategy, space.maximize, fit_seed, {})
-    plain = fit_history(parameters, history, shown(strategy), space.maximize, fit_seed, {}).posterior
+    plain = fit_shown(parameters, history, strategy, space.maximize, fit_seed)
     chosen = next_points(model, strategy, space.maximize, fit_seed, q, restriction)
     return Answer(space, table, _described(space, parameters, plain, chosen, history.pending), best, plain)
 

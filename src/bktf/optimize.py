@@ -16,14 +16,13 @@ from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from bktf.history import INTERRUPTED, read_history, read_published
+from bktf.history import INTERRUPTED, History, read_history, read_published
 from bktf.model import whole_number
 from bktf.posterior import Posterior
 from bktf.sampler import BKTFSampler
-from bktf.shapes import shown
 from bktf.space import Parameter, can_be_modelled, parameters_of, read_space, values_at
-from bktf.strategy import Strategy, Suggestion, seed_for
-from bktf.suggestion import Model, fit_history, next_points
+from bktf.strategy import Suggestion, seed_for
+from bktf.suggestion import Model, fit_history, fit_shown, next_points
 
 Callback = Callable[[Study, FrozenTrial], None]
 Objective = Callable[[dict[str, Any]], SupportsFloat]
@@ -53,16 +52,17 @@ class Result:
         return self.study.direction == StudyDirection.MAXIMIZE
 
     @functools.cached_property
-    def _model(self) -> Model:
-        """What suggestions are made from."""
-        return self._fit(self._sampler._strategy)
-
-    def _fit(self, strategy: Strategy) -> Model:
-        """The surrogate fitted to everything there is."""
+    def _history(self) -> History:
+        """Everything there is."""
         if not self._parameters:
             raise ValueError("every parameter of this space has a single value, so there is nothing to model")
-        history = read_history(self.study.get_trials(deepcopy=False), self._parameters, self._maximize, -1, datetime.now())
-        return fit_history(self._parameters, history, strategy, self._maximize, seed_for(self._sampler._seed, 0), {})
+        return read_history(self.study.get_trials(deepcopy=False), self._parameters, self._maximize, -1, datetime.now())
+
+    @functools.cached_property
+    def _model(self) -> Model:
+        """What suggestions are made from."""
+        seed = seed_for(self._sampler._seed, 0)
+        return fit_history(self._parameters, self._history, self._sampler._strategy, self._maximize, seed, {})
 
     @functools.cached_property
     def posterior(self) -> Posterior:
@@ -70,7 +70,7 @@ class Result:
 
         A category is its index (an ordered list its values); parameters with a single value have no column. Fitted when first asked for.
         """
-        return self._fit(shown(self._sampler._strategy)).posterior
+        return fit_shown(self._parameters, self._history, self._sampler._strategy, self._maximize, seed_for(self._sampler._seed, 0))
 
     @property
     def x_expected(self) -> dict[str, Any]:

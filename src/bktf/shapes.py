@@ -110,7 +110,7 @@ def fit_process(axes: Sequence[ArrayLike], X: Floats, y: Floats, warp: Warp | No
     return warped if lead > 0.0 else plain
 
 
-def choosing_chains(process: Posterior, strategy: Strategy, turn: int) -> Posterior:
+def choosing_chains(process: Posterior, turn: int, strategy: Strategy) -> Posterior:
     """The draws that choose at a turn: of chains that started with large noise, or with small noise.
 
     Few observations of a rough function look like a smooth one with noise: left-out folds do not tell the two apart, and a chain stays on

@@ -19,7 +19,7 @@ from bktf.fitting import fit, make_axes
 from bktf.history import History
 from bktf.outliers import find_outliers
 from bktf.posterior import Posterior
-from bktf.shapes import choosing_chains, fit_shape, shape_of
+from bktf.shapes import choosing_chains, fit_shape, shape_of, shown
 from bktf.space import Parameter
 from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
 
@@ -91,8 +91,13 @@ def fit_history(
     seed: int,
     fixed: Mapping[int, float],
     warm_start: Posterior | None = None,
+    shown_as: Strategy | None = None,
 ) -> Model:
-    """Fit the surrogate to the values, and where something failed a second one to success."""
+    """Fit the surrogate to the values, and where something failed a second one to success.
+
+    shown_as: the settings of a surrogate that is shown to people instead of choosing; see `fit_shown`.
+    """
+    surrogate = strategy if shown_as is None else shown_as
     best_first = np.argsort(-history.y if maximize else history.y, kind="stable")[: N_INCUMBENTS if strategy.refine else 0]
     n, n_tried, n_pending = len(history.X), len(history.tried), len(history.pending)
     wanted = np.concatenate(
@@ -117,13 +122,11 @@ def fit_history(
     on_axes = on_axes._replace(X=on_axes.X[~is_outlier], y=history.y[~is_outlier], failed=failed)
     free = frozenset(d for d, p in enumerate(parameters) if strategy.refine and p.n_values == math.inf)
     fit_as = partial(
-        fit_shape, strategy=strategy, axes=axes, X=on_axes.X, y=on_axes.y, maximize=maximize, seed=seed, kernel=kernels, log=log,
+        fit_shape, strategy=surrogate, axes=axes, X=on_axes.X, y=on_axes.y, maximize=maximize, seed=seed, kernel=kernels, log=log,
         warm_start=warm_start,
     )  # fmt: skip
-    in_turn = Turns(
-        fit_as, partial(shape_of, strategy, parameters),
-        lambda process, turn: choosing_chains(process, strategy, turn) if strategy.compress else process, n_tried + n_pending,
-    )  # fmt: skip
+    chains_at = partial(choosing_chains, strategy=strategy) if shown_as is None else lambda process, turn: process  # noqa: ARG005
+    in_turn = Turns(fit_as, partial(shape_of, surrogate, parameters), chains_at, n_tried + n_pending)
     try:
         posterior = in_turn(0)
     except ValueError:
@@ -139,6 +142,11 @@ def fit_history(
         axes, X, label, seed=seed_for(seed, 1), kernel=kernels, log=log, priors=strategy.priors, n_sweeps=150, n_burn_in=100, n_chains=2
     )
     return Model(posterior, Chance(success, caution(history._replace(failed=failed))), on_axes, free, in_turn, n_outliers)
+
+
+def fit_shown(parameters: Sequence[Parameter], history: History, strategy: Strategy, maximize: bool, seed: int) -> Posterior:
+    """The surrogate that is shown to people; values that were set aside are not in it either."""
+    return fit_history(parameters, history, strategy, maximize, seed, {}, shown_as=shown(strategy)).posterior
 
 
 def caution(history: History) -> float:
