@@ -18,6 +18,7 @@ from benchmarks.hard_use import problems, studies
 from bktf.experiments.lines import Job, Line, key_of, read_lines, run_missing
 
 LINES = Path(__file__).parents[1] / "results" / "hard_use.jsonl"
+TABLES = Path(__file__).parents[2] / "results" / "tables"
 NAMES = ("experiment", "problem", "method", "seed", "settings")
 RECORDED = "bktf-before"  # lines of the version before; no more of them can be made
 
@@ -79,13 +80,17 @@ def plain_table(study: str, number: str, lines: Sequence[Line], by: str | None) 
     return "\n".join(rows)
 
 
-def tables(lines: Sequence[Line]) -> str:
-    """All tables of what is recorded."""
-    return "\n\n".join([
-        long_table(lines), plain_table("pruned", "best", lines, None), plain_table("pruned", "pruned_of_last_20", lines, None),
-        plain_table("outliers", "best", lines, None), plain_table("noise", "at_best_observed", lines, "problem"),
-        plain_table("noise", "at_best_expected", lines, "problem"), plain_table("categories", "best", lines, "problem"),
-    ])  # fmt: skip
+def tables(lines: Sequence[Line]) -> dict[str, str]:
+    """All tables of what is recorded, by name."""
+    return {
+        "long": long_table(lines),
+        "pruned": plain_table("pruned", "best", lines, None),
+        "pruned_trials": plain_table("pruned", "pruned_of_last_20", lines, None),
+        "outliers": plain_table("outliers", "best", lines, None),
+        "noise_observed": plain_table("noise", "at_best_observed", lines, "problem"),
+        "noise_expected": plain_table("noise", "at_best_expected", lines, "problem"),
+        "categories": plain_table("categories", "best", lines, "problem"),
+    }
 
 
 def main() -> None:
@@ -111,7 +116,10 @@ def main() -> None:
             job for job in jobs_of(study) if job["method"] in (asked.methods or ("random", "tpe", "bktf", "bktf-repeats", "bktf-process"))
         ]
         run_missing(asked.lines, jobs, NAMES, runs[study], asked.jobs, study)
-    print(tables(list({key_of(line, NAMES): line for line in read_lines(asked.lines)}.values())))
+    for name, table in tables(list({key_of(line, NAMES): line for line in read_lines(asked.lines)}.values())).items():
+        print(f"\n{name}\n\n{table}")
+        if asked.lines == LINES:
+            (TABLES / f"hard_use_{name}.md").write_text(table + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

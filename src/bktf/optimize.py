@@ -123,8 +123,10 @@ class Result:
                 lines.append(f"it expects the best value, {self.fun_expected:.6g} on average, of another point that was tried:")
                 lines += [f"  {name:<{width}} = {_shown(value)}" for name, value in self.x_expected.items()]
             for suggestion in self._suggestions(1):
-                if suggestion.expected_improvement is not None:
-                    lines.append(f"improvement expected of one more evaluation: {suggestion.expected_improvement:.2g}")
+                if suggestion.expected_improvement is not None:  # of the model that chooses; all numbers here are of the one that is shown
+                    shown = self.posterior if self._maximize else self.posterior.negated()
+                    gain = float(shown.expected_improvement(suggestion.point[None])[0])
+                    lines.append(f"improvement expected of one more evaluation: {gain:.2g}")
         return "\n".join(lines)
 
 

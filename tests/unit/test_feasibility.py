@@ -91,11 +91,10 @@ def improvement(posterior: bktf.Posterior, points: Floats) -> Floats:
     """EI by its definition: the mean over draws of the closed form within each."""
     from scipy.stats import norm
 
-    each = posterior._moments_by_draw(points)
-    z = posterior.standardisation.to_model(posterior.y).max()
-    deviation = np.sqrt(each.variance)
-    u = (each.mean - z) / deviation
-    return np.asarray((deviation * (u * norm.cdf(u) + norm.pdf(u))).mean(axis=0)) * posterior.standardisation.scale
+    mean, variance = posterior.moments_by_draw(points)
+    deviation = np.sqrt(variance)
+    u = (mean - posterior.y.max()) / deviation
+    return np.asarray((deviation * (u * norm.cdf(u) + norm.pdf(u))).mean(axis=0))
 
 
 def test_of_listed_points_the_best_is_chosen() -> None:
