@@ -25,7 +25,7 @@ from bktf.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
 Floats = NDArray[np.float64]
 
 CHAIN_STREAM = 0
-START_NOISE_PRECISION = 10.0  # of a Gaussian process: from small noise a chain does not find the way to large noise, the other way it does
+START_NOISE_PRECISION = 100.0  # of a process: from smaller noise a chain does not find the way to large noise, from here it finds both
 LENGTHSCALE_RANGE = (np.exp(LOG_LENGTHSCALE_LOW), np.exp(LOG_LENGTHSCALE_HIGH))
 NOISE_RANGE = (1e-6, 1e6)  # a known noise outside this range, as a share of the spread of y, is moved into it
 UNITS_RANGE = (1e-8, 1e8)  # a warm start whose units of y differ by more than this begins with fresh weights and noise
@@ -126,7 +126,7 @@ def fit(
         if noise_precision is not None:
             state.noise_precision[0] = noise_precision
         gibbs.draw_prior(problem, state, start_rng)
-        if local and noise_precision is None and number % 2 == 0:
+        if local and noise_precision is None:
             state.noise_precision[0] = START_NOISE_PRECISION
         if warm_start is not None:
             _resume(warm_start, number, problem, grid, observed, standardisation, state, stop, start_rng)

@@ -258,22 +258,6 @@ class Posterior:
         """The point of the grid to try next when smaller is better, (D,); for more than the point, `choose(posterior.negated(), …)`."""
         return self.negated().argmax(acquisition, beta, exclude, pending, integrate_weights=integrate_weights, seed=seed)
 
-    def with_chains(self, chains: NDArray[np.int64]) -> "Posterior":
-        """The draws of some chains alone."""
-        if len(chains) == self.settings.n_chains:
-            return self
-        per_chain = self.n_draws // self.settings.n_chains
-        kept = (chains[:, None] * per_chain + np.arange(per_chain)).ravel()
-        fewer = replace(
-            self, settings=replace(self.settings, n_chains=len(chains)), lengthscales=self.lengthscales[kept],
-            states=tuple(states[kept] for states in self.states), weights=self.weights[kept], noise_precision=self.noise_precision[kept],
-            weight_vars=self.weight_vars[kept], offsets=self.offsets[kept],
-            local_logs=None if self.local_logs is None else self.local_logs[kept],
-        )  # fmt: skip
-        if self.local is not None:  # what is known need not be factored again
-            fewer.__dict__["local"] = self.local.some(kept)
-        return fewer
-
     def negated(self) -> "Posterior":
         """The posterior of −f given −y."""
         standardisation = Standardisation(-self.standardisation.mean, self.standardisation.scale)

@@ -110,20 +110,6 @@ def fit_process(axes: Sequence[ArrayLike], X: Floats, y: Floats, warp: Warp | No
     return warped if lead > 0.0 else plain
 
 
-def choosing_chains(process: Posterior, turn: int, strategy: Strategy) -> Posterior:
-    """The draws that choose at a turn: of chains that started with large noise, or with small noise.
-
-    Few observations of a rough function look like a smooth one with noise: left-out folds do not tell the two apart, and a chain stays on
-    the side where it started. The first explanation finds narrow optima, the second one is right where there is noise. So they take turns,
-    two each; where repeats are allowed there is noise, and the second one always chooses. What is shown has both.
-    """
-    n_chains = process.settings.n_chains
-    if n_chains == 1:
-        return process
-    started_noisy = strategy.allow_repeats or turn // 2 % 2 == 0
-    return process.with_chains(np.arange(0 if started_noisy else 1, n_chains, 2))
-
-
 def predictive_score(process: Posterior, left_out: Ints) -> float:
     """Log predictive density of observations as if they had been left out; the parameters are those of the fit to all."""
     assert process.local is not None

@@ -19,7 +19,7 @@ from bktf.fitting import fit, make_axes
 from bktf.history import History
 from bktf.outliers import find_outliers
 from bktf.posterior import Posterior
-from bktf.shapes import choosing_chains, fit_shape, shape_of, shown
+from bktf.shapes import fit_shape, shape_of, shown
 from bktf.space import Parameter
 from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
 
@@ -60,7 +60,6 @@ class Turns:
 
     fit_as: Callable[[str], Posterior]
     shape_at: Callable[[int], str]  # of a turn
-    chains_at: Callable[[Posterior, int], Posterior]  # of a process, at a turn
     now: int
     fitted: dict[str, Posterior] = field(default_factory=dict)
 
@@ -69,7 +68,7 @@ class Turns:
         shape = self.shape_at(self.now + n_more)
         if shape not in self.fitted:
             self.fitted[shape] = self.fit_as(shape)
-        return self.chains_at(self.fitted[shape], self.now + n_more) if shape == "process" else self.fitted[shape]
+        return self.fitted[shape]
 
 
 class Model(NamedTuple):
@@ -125,8 +124,7 @@ def fit_history(
         fit_shape, strategy=surrogate, axes=axes, X=on_axes.X, y=on_axes.y, maximize=maximize, seed=seed, kernel=kernels, log=log,
         warm_start=warm_start,
     )  # fmt: skip
-    chains_at = partial(choosing_chains, strategy=strategy) if shown_as is None else lambda process, turn: process  # noqa: ARG005
-    in_turn = Turns(fit_as, partial(shape_of, surrogate, parameters), chains_at, n_tried + n_pending)
+    in_turn = Turns(fit_as, partial(shape_of, surrogate, parameters), n_tried + n_pending)
     try:
         posterior = in_turn(0)
     except ValueError:

@@ -153,16 +153,16 @@ def test_sweeps_without_a_burn_in_keep_its_share() -> None:
 
 
 def test_noise_as_large_as_the_signal_is_seen_as_noise() -> None:
-    """Short chains must find it. Seen for 32 of 40 data sets (for none where chains start with small noise).
+    """Short chains must find it. Seen for 19 of 40 data sets (for none where chains start with small noise).
 
-    With a chance of 0.75 for each, fewer than 3 of 12 have a chance of 4e-5.
+    With a chance of 0.45 for each, fewer than 2 of 24 have a chance of 1.2e-5.
     """
     found = 0
-    for number in range(12):
+    for number in range(24):
         rng = np.random.default_rng(seeded(number))
         X = rng.random((40, 4))
         signal = ((X - 0.45) ** 2).sum(axis=1)
         y = (signal - signal.mean()) / signal.std() + rng.standard_normal(40)
         posterior = shapes.fit_process([np.linspace(0, 1, 9)] * 4, X, y, None, seed=seeded(number), **RUN)
         found += bool(np.median(posterior.noise_std) > 0.1)
-    assert found >= 3
+    assert found >= 2
