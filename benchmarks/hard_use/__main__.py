@@ -15,9 +15,14 @@ import numpy as np
 import optuna
 
 from benchmarks.hard_use import problems, studies
+from bktf.experiments.arena import CONTESTS, DEVELOPMENT
 from bktf.experiments.lines import Job, Line, key_of, read_lines, run_missing
+from bktf.experiments.standings import SHARES, duel, verdict
 
 LINES = Path(__file__).parents[1] / "results" / "hard_use.jsonl"
+NOISE_START = LINES.with_name("noise_start.jsonl")
+COMPARE = Path(__file__).parents[2] / "results" / "compare.jsonl"
+NOISY_START, SMALL_START = (f"chains start at a noise precision of {precision}" for precision in ("100", "3e4"))
 TABLES = Path(__file__).parents[2] / "results" / "tables"
 NAMES = ("experiment", "problem", "method", "seed", "settings")
 RECORDED = "bktf-before"  # lines of the version before; no more of them can be made
@@ -80,6 +85,20 @@ def plain_table(study: str, number: str, lines: Sequence[Line], by: str | None) 
     return "\n".join(rows)
 
 
+def start_table() -> str:
+    """Regret on the development half where chains of a process start with noise of a tenth of the spread, and with small noise."""
+    contests = [c for c in CONTESTS.values() if c.half == DEVELOPMENT]
+    lines = [*read_lines(NOISE_START), *(x for x in read_lines(COMPARE) if x["method"] == "random")]
+    found = duel(lines, contests, NOISY_START, SMALL_START)
+    assert found is not None
+    rows = ["| share of the budget | a tenth of the spread | small | difference | |", "|---|---|---|---|---|"]
+    for share, one, two, low, high in zip(SHARES, found.first, found.second, found.low, found.high, strict=True):
+        difference = float(one - two)
+        said = verdict(difference, float(low), float(high))
+        rows.append(f"| {share:.0%} | {one:.3f} | {two:.3f} | {difference:+.3f} [{low:+.3f}, {high:+.3f}] | {said} |")
+    return "\n".join(rows)
+
+
 def tables(lines: Sequence[Line]) -> dict[str, str]:
     """All tables of what is recorded, by name."""
     return {
@@ -90,6 +109,7 @@ def tables(lines: Sequence[Line]) -> dict[str, str]:
         "noise_observed": plain_table("noise", "at_best_observed", lines, "problem"),
         "noise_expected": plain_table("noise", "at_best_expected", lines, "problem"),
         "categories": plain_table("categories", "best", lines, "problem"),
+        "noise_start": start_table(),
     }
 
 
