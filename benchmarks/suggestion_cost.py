@@ -74,7 +74,7 @@ def main() -> None:
     has_torch = importlib.util.find_spec("torch") is not None
     methods = [] if only_tables else [m for m in SAMPLERS if m == "bktf" or has_torch]
     for method in methods:
-        measure(method, 30, 0)  # compiles, or loads compiled code
+        measure(method, N_TRIALS[0], 0)  # compiles, or loads compiled code
         for n_trials in N_TRIALS:
             for seed in range(N_SEEDS):
                 line = {"method": method, "n_trials": n_trials, "seed": seed, "cpu_seconds": round(measure(method, n_trials, seed), 3)}
