@@ -244,8 +244,8 @@ def _run(
     n_before, began = len(study.trials), time.monotonic()
 
     def objective(trial: Trial) -> float:
-        params = {name: suggest(trial, name, d) for name, d in distributions.items()}
         try:
+            params = {name: suggest(trial, name, d) for name, d in distributions.items()}
             value = fn(params)
         except KeyboardInterrupt:
             study._storage.set_trial_system_attr(trial._trial_id, INTERRUPTED, True)

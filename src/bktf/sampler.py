@@ -9,6 +9,7 @@ import logging
 import random
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -24,7 +25,7 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from bktf.design import ENUMERATE_POINTS, any_left, start_point
-from bktf.history import FINISHED, History, KnownSpace, known_space, pieces_of, read_history
+from bktf.history import FINISHED, INTERRUPTED, History, KnownSpace, known_space, pieces_of, read_history
 from bktf.model import Priors
 from bktf.posterior import Posterior
 from bktf.space import Parameter, can_be_modelled, n_points, only_value, parameters_of, values_at
@@ -48,8 +49,9 @@ class BKTFSampler(BaseSampler):
         study = optuna.create_study(sampler=bktf.BKTFSampler(seed=0))
 
     Parameters that every trial has are chosen together; conditional ones are left to `independent_sampler`. Failed trials (an exception
-    that is caught, or NaN) make their neighbourhood less attractive; they are not retried and not given a value. Pruned trials count with
-    their last intermediate value. On a finite space no point is suggested twice, and the study stops when nothing is left.
+    that is caught, or NaN) make their neighbourhood less attractive; they are not retried and not given a value. A trial that Ctrl-C ended
+    says nothing of its point. Pruned trials count with their last intermediate value. On a finite space no point is suggested twice, and
+    the study stops when nothing is left.
 
     Args:
         seed: makes suggestions reproducible; with the same trials in the storage they are the same in another process.
@@ -211,7 +213,9 @@ class BKTFSampler(BaseSampler):
             self._independent_sampler.before_trial(study, trial)
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
-        """Stop the study where nothing is left to try."""
+        """Mark a trial that Ctrl-C ended, which says nothing of its point; stop the study where nothing is left to try."""
+        if state == TrialState.FAIL and _ends_with_interrupt():
+            study._storage.set_trial_system_attr(trial._trial_id, INTERRUPTED, True)
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
         if not self._strategy.allow_repeats and self.is_exhausted(study):
@@ -360,6 +364,20 @@ class BKTFSampler(BaseSampler):
             self._said.add((what, of))
         if not said:
             _logger.warning("bktf: %s", message)
+
+
+def _ends_with_interrupt() -> bool:
+    """Whether Optuna's loop is ending a trial because of Ctrl-C.
+
+    Optuna tells samplers only that a trial failed, after the handling of the exception; the exception itself is still a local variable of
+    its loop. Should Optuna change that, the trial counts as a failure.
+    """
+    return any(
+        isinstance(value, KeyboardInterrupt)
+        for frame, _ in traceback.walk_stack(None)
+        if frame.f_globals.get("__name__") == "optuna.study._optimize"
+        for value in frame.f_locals.values()
+    )
 
 
 def _check_single_objective(study: Study) -> None:
