@@ -190,8 +190,6 @@ def test_ctrl_c_returns_what_there_is() -> None:
 def test_arguments_that_make_no_sense_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         bktf.minimize(**{"fn": bowl, "space": SQUARE, "n_trials": 2, **arguments})
-    with pytest.raises(TypeError, match="unexpected keyword argument 'ranks'"):
-        bktf.minimize(bowl, SQUARE, ranks=3)
 
 
 def test_a_space_with_nothing_to_choose_is_evaluated_and_says_so() -> None:
