@@ -51,7 +51,8 @@ class BKTFSampler(BaseSampler):
     Parameters that every trial has are chosen together; conditional ones are left to `independent_sampler`. Failed trials (an exception
     that is caught, or NaN) make their neighbourhood less attractive; they are not retried and not given a value. A trial that Ctrl-C ended
     says nothing of its point. Pruned trials count with their last intermediate value. On a finite space no point is suggested twice, and
-    the study stops when nothing is left.
+    the study stops when nothing is left. Trials that begin before any has finished may repeat each other, where the space is not known
+    yet; `search_space` closes that.
 
     Args:
         seed: makes suggestions reproducible; with the same trials in the storage they are the same in another process.
