@@ -95,7 +95,8 @@ def check_acquisition(acquisition: str) -> None:
 
 def check_beta(beta: float) -> None:
     """Refuse a weight that is negative or no number."""
-    if not (math.isfinite(beta) and beta >= 0):
+    number = isinstance(beta, int | float | np.number) and not isinstance(beta, bool)
+    if not number or not math.isfinite(beta) or beta < 0:
         raise ValueError(f"beta must be a number of at least 0; got {beta!r}")
 
 

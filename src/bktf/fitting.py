@@ -16,7 +16,7 @@ from bktf.axes import Axis, check_axes, check_log, check_points
 from bktf.bridges import steps_along
 from bktf.chains import ChainResult, run_chain, states_between
 from bktf.local_kernel import LOG_ODDS_HIGH, n_logs
-from bktf.model import Kernel, Priors, Settings, check_noise_std, resolve_active, resolve_kernels, whole_number
+from bktf.model import MAX_CHAINS, Kernel, Priors, Settings, check_noise_std, resolve_active, resolve_kernels, whole_number
 from bktf.observations import Standardisation, check_values
 from bktf.posterior import Posterior
 from bktf.records import LocalModel, Problem, State
@@ -61,10 +61,10 @@ def fit(
         X: (n, D) points inside the box. A coordinate that is not on its axis becomes a point of it.
         y: (n,) observed values; repeated points are repeated observations.
         seed: makes the draws reproducible, whatever the number of threads.
-        rank: number of components R, each active in every dimension.
-        n_sweeps: sweeps of each chain.
+        rank: number of components R, each active in every dimension; at most 10,000.
+        n_sweeps: sweeps of each chain, at most 10 million.
         n_burn_in: how many of the first sweeps to drop.
-        n_chains: independent chains, in parallel threads; their draws are put one after the other.
+        n_chains: independent chains, at most 10,000, in parallel threads; their draws are put one after the other.
         kernel: "matern12", "matern32", "matern52", "squared_exponential", "periodic", `bktf.Periodic(period)` or a
             covariance matrix over the axis's points; for an axis of unordered levels, given by their indices, "categorical" (any two
             levels equally correlated) or "wishart" (a full covariance, up to 20 levels); one for all axes, or a list with one for each.
@@ -116,7 +116,7 @@ def fit(
         _check_warm_start(warm_start, grid, mask)
 
     stop = threading.Event()
-    threads = min(n_chains, (os.cpu_count() or 1) if n_threads is None else whole_number("n_threads", n_threads, 1))
+    threads = min(n_chains, (os.cpu_count() or 1) if n_threads is None else whole_number("n_threads", n_threads, 1, MAX_CHAINS))
     announce_compilation(gibbs.run)
 
     def chain(number: int, report: Callable[[int], None]) -> ChainResult:

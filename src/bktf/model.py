@@ -13,6 +13,12 @@ from bktf.local_kernel import LOG_ODDS_HIGH
 
 Floats = NDArray[np.float64]
 
+# Counts beyond these are mistakes: memory or time would run out long before.
+MAX_SWEEPS = 10_000_000
+MAX_CHAINS = 10_000
+MAX_RANK = 10_000
+MAX_TRIALS = 10_000_000
+
 KINDS = {
     "matern12": processes.MATERN12,
     "matern32": processes.MATERN32,
@@ -194,7 +200,7 @@ def resolve_kernels(kernel: "Kernel | Sequence[Kernel]", sizes: Sequence[int]) -
 def resolve_active(rank: int, active: Sequence[Collection[int]] | None, n_dims: int, *, least: int = 1) -> NDArray[np.bool_]:
     """Which dimensions each component uses, (R, D): all of them, or what `active` lists."""
     if active is None:
-        return np.ones((whole_number("rank", rank, least), n_dims), dtype=bool)
+        return np.ones((whole_number("rank", rank, least, MAX_RANK), n_dims), dtype=bool)
     given: object = active
     if not isinstance(given, Sequence) or not len(given):
         raise ValueError(f"active must list at least one component, as in [(0, 1), (0,)]; got {active!r}")
@@ -218,10 +224,12 @@ def check_noise_std(noise_std: float | None) -> None:
         raise ValueError(f"noise_std must be a number of at least 0, in the units of y, or None; got {noise_std!r}")
 
 
-def whole_number(name: str, value: object, least: int) -> int:
-    """A whole number of at least `least`."""
+def whole_number(name: str, value: object, least: int, most: int | None = None) -> int:
+    """A whole number of at least `least` and, where it is given, at most `most`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
+    if most is not None and value > most:
+        raise ValueError(f"{name} must be a whole number of at most {most}; got {value!r}")
     return int(value)
 
 
@@ -238,8 +246,8 @@ class Settings:
     offsets: bool = False
 
     def __post_init__(self) -> None:
-        whole_number("n_sweeps", self.n_sweeps, 1)
-        whole_number("n_chains", self.n_chains, 1)
+        whole_number("n_sweeps", self.n_sweeps, 1, MAX_SWEEPS)
+        whole_number("n_chains", self.n_chains, 1, MAX_CHAINS)
         whole_number("n_burn_in", self.n_burn_in, 0)
         for name in ("shared_lengthscales", "local", "adapt_rank", "offsets"):
             if not isinstance(getattr(self, name), bool | np.bool_):

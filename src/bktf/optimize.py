@@ -1,7 +1,10 @@
 """`minimize` and `maximize`: one call on an Optuna study with `BKTFSampler`."""
 
+import difflib
 import functools
+import inspect
 import math
+import reprlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,15 +20,17 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from bktf.history import INTERRUPTED, History, read_history, read_published
-from bktf.model import whole_number
+from bktf.model import MAX_TRIALS, whole_number
 from bktf.posterior import Posterior
-from bktf.sampler import BKTFSampler
+from bktf.sampler import BKTFSampler, parameter_names
 from bktf.space import Parameter, can_be_modelled, parameters_of, read_space, values_at
 from bktf.strategy import Suggestion, seed_for
 from bktf.suggestion import Model, fit_history, fit_shown, next_points
 
 Callback = Callable[[Study, FrozenTrial], None]
 Objective = Callable[[dict[str, Any]], SupportsFloat]
+
+MAX_JOBS = 10_000  # threads
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -159,10 +164,11 @@ def minimize(
             range(0, 100, 5), or a list of increasing numbers: exactly those values, ordered;
             bktf.choices("a", "b"): a category; bktf.choices("low", "high", ordered=True): an ordered one;
             any Optuna distribution, as FloatDistribution(1e-5, 1.0, log=True).
-        n_trials: evaluations to make now (with `storage`, beyond those that are there); None to go on until `timeout`.
+        n_trials: evaluations to make now (with `storage`, beyond those that are there); None to go on until `timeout`. At most
+            10 million.
         seed: makes the run reproducible.
         timeout: seconds after which no further evaluation is started.
-        n_jobs: evaluations at a time, in threads.
+        n_jobs: evaluations at a time, in threads; -1 for one per processor.
         storage: where trials are kept, as "sqlite:///study.db"; a later call with the same storage and study_name goes on from there.
         study_name: name of the study in the storage; by default "bktf".
         callbacks: functions of (study, trial), called after each evaluation; `study.stop()` in one of them ends the run.
@@ -216,21 +222,17 @@ def _optimize(
     """`minimize` or `maximize`."""
     if not callable(fn):
         raise ValueError(f"fn must be a function of a dictionary of parameters; got {fn!r}")
-    if n_trials is not None:
-        whole_number("n_trials", n_trials, 1)
-    elif timeout is None:
-        raise ValueError("n_trials=None runs without end; give timeout= as well")
+    _check_keywords(direction, settings)
+    _check_extent(n_trials, timeout, n_jobs)
+    _check_storage(storage, study_name)
+    if show_progress_bar is not None and not isinstance(show_progress_bar, bool):
+        raise ValueError(f"show_progress_bar must be True, False or None; got {show_progress_bar!r}")
+    callbacks, exceptions = _callbacks(callbacks), _exceptions(catch)
     distributions, ordinal = read_space(space)
-    if "search_space" in settings:
-        raise TypeError("the search space is the argument `space`; search_space is for BKTFSampler alone")
-    named = settings.pop("ordinal", ())
-    if isinstance(named, str):
-        raise ValueError(f'ordinal must be a list of parameter names, as in ["{named}"]; got a single string')
-    ordinal = ordinal | frozenset(named)
+    ordinal = ordinal | frozenset(parameter_names(settings.pop("ordinal", ())))
     sampler = BKTFSampler(seed=seed, search_space=distributions, ordinal=ordinal, **settings)
     parameters = parameters_of({name: d for name, d in distributions.items() if can_be_modelled(d)}, ordinal)
     level = optuna.logging.get_verbosity()
-    exceptions = _exceptions(catch)
     # One line per trial would tear the bar apart; of failures, those with an exception are worth a line.
     optuna.logging.set_verbosity(max(level, optuna.logging.WARNING if exceptions else optuna.logging.ERROR))
     try:
@@ -238,6 +240,44 @@ def _optimize(
         return _run(study, sampler, fn, distributions, parameters, n_trials, timeout, n_jobs, callbacks, exceptions, show_progress_bar)
     finally:
         optuna.logging.set_verbosity(level)
+
+
+def _check_keywords(function: str, settings: Mapping[str, Any]) -> None:
+    """Refuse a keyword that neither `minimize` nor the sampler has, and name the nearest one."""
+    if "search_space" in settings:
+        raise TypeError("the search space is the argument `space`; search_space is for BKTFSampler alone")
+    known = dict.fromkeys([*inspect.signature(minimize).parameters, *inspect.signature(BKTFSampler).parameters])
+    keywords = [name for name in known if name not in ("fn", "space", "settings", "search_space")]
+    for name in settings:
+        if name not in keywords:
+            nearest = difflib.get_close_matches(name, keywords, 1)
+            raise TypeError(
+                f"{function} has no keyword {name!r}; "
+                + (f"did you mean {nearest[0]!r}?" if nearest else f"it has {', '.join(keywords)}")
+            )  # fmt: skip
+
+
+def _check_extent(n_trials: object, timeout: object, n_jobs: object) -> None:
+    """Refuse a run of no, endless or impossible extent."""
+    is_number = isinstance(timeout, int | float | np.number) and not isinstance(timeout, bool)
+    if timeout is not None and not (is_number and timeout > 0):  # type: ignore[operator]
+        raise ValueError(f"timeout must be a positive number of seconds, or None; got {timeout!r}")
+    if n_trials is not None:
+        whole_number("n_trials", n_trials, 1, MAX_TRIALS)
+    elif timeout is None:
+        raise ValueError("n_trials=None runs without end; give timeout= as well")
+    is_whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if not is_whole or not (n_jobs == -1 or 1 <= n_jobs <= MAX_JOBS):  # type: ignore[operator]
+        raise ValueError(f"n_jobs must be a whole number from 1 to {MAX_JOBS}, or -1 for one per processor; got {n_jobs!r}")
+
+
+def _check_storage(storage: object, study_name: object) -> None:
+    """Refuse what is no place for trials, or no name."""
+    is_url = isinstance(storage, str) and "://" in storage
+    if storage is not None and not is_url and not isinstance(storage, BaseStorage):
+        raise ValueError(f'storage must be a URL such as "sqlite:///run.db", an Optuna storage or None; got {storage!r}')
+    if study_name is not None and not (isinstance(study_name, str) and study_name):
+        raise ValueError(f"study_name must be a non-empty string, or None; got {study_name!r}")
 
 
 def _open_study(
@@ -269,16 +309,12 @@ def _run(
     n_before, began = len(study.trials), time.monotonic()
 
     def objective(trial: Trial) -> float:
-        params = {name: suggest(trial, name, d) for name, d in distributions.items()}
         try:
-            value = fn(params)
+            params = {name: suggest(trial, name, d) for name, d in distributions.items()}
+            return _evaluate(fn, params, study)
         except KeyboardInterrupt:
             study._storage.set_trial_system_attr(trial._trial_id, INTERRUPTED, True)
             raise
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            raise ValueError(f"fn must return a number; got {value!r} for {trial.params}") from None
 
     shown = sys.stderr.isatty() if show_progress_bar is None else show_progress_bar
     try:
@@ -299,9 +335,33 @@ def _run(
     return _result(study, message, parameters, sampler)
 
 
+def _evaluate(fn: Objective, params: dict[str, Any], study: Study) -> float:
+    """The value of fn; an exception that suggests an array was expected is told what fn receives, until there is a value."""
+    try:
+        value = fn(dict(params))
+    except (KeyError, TypeError, AttributeError) as error:
+        key = error.args[0] if isinstance(error, KeyError) and error.args else None
+        if _with_value(study) or (isinstance(key, str) and key in params):
+            raise
+        if isinstance(key, str):
+            error.add_note(f"bktf: the dictionary of parameters that fn receives has the keys {', '.join(map(repr, params))}")
+        else:
+            error.add_note(
+                f"bktf: fn receives a dictionary of parameters, {reprlib.repr(params)}, not an array; "
+                f"write fn(p) with p[{next(iter(params))!r}]"
+            )
+        raise
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"fn must return a number; got {value!r} for {params}") from None
+
+
 def _result(study: Study, message: str, parameters: tuple[Parameter, ...], sampler: BKTFSampler) -> Result:
     """The result of a study that has at least one value in the space."""
     finished = _inside(study, parameters)
+    if not study.trials:
+        raise RuntimeError(f"no evaluation was made: {message}; there is no result")
     if not finished:
         raise RuntimeError(
             f"none of the {len(study.trials)} evaluations gave a finite value in this space, so there is no result; "
@@ -323,8 +383,27 @@ def _with_value(study: Study) -> list[FrozenTrial]:
     return [t for t in done if t.value is not None and math.isfinite(t.value)]
 
 
-def _exceptions(catch: type[Exception] | Iterable[type[Exception]]) -> tuple[type[Exception], ...]:
-    return (catch,) if isinstance(catch, type) else tuple(catch)
+def _callbacks(callbacks: object) -> tuple[Callback, ...]:
+    """The callbacks, checked."""
+    wanted = "callbacks must be a list of functions of (study, trial)"
+    if not isinstance(callbacks, Iterable):
+        alone = callable(callbacks)
+        name = getattr(callbacks, "__name__", "callback")
+        raise ValueError(f"{wanted}, as in [{name}]; got a single function" if alone else f"{wanted}; got {callbacks!r}")
+    given = tuple(callbacks)
+    for callback in given:
+        if not callable(callback):
+            raise ValueError(f"{wanted}; got {callback!r}")
+    return given
+
+
+def _exceptions(catch: object) -> tuple[type[Exception], ...]:
+    """The exceptions to catch, checked. Ctrl-C is not among them, because it must end the run."""
+    given = tuple(catch) if isinstance(catch, Iterable) and not isinstance(catch, str | type) else (catch,)
+    for kind in given:
+        if not (isinstance(kind, type) and issubclass(kind, Exception)):
+            raise ValueError(f"catch must be an exception class or a list of them, all subclasses of Exception; got {kind!r}")
+    return given
 
 
 def suggest(trial: Trial, name: str, distribution: BaseDistribution) -> Any:

@@ -9,6 +9,7 @@ import logging
 import random
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -25,7 +26,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from bktf.design import ENUMERATE_POINTS, any_left, start_point
 from bktf.feasibility import Feasibility
-from bktf.history import FINISHED, History, KnownSpace, known_space, pieces_of, read_history
+from bktf.history import FINISHED, INTERRUPTED, History, KnownSpace, known_space, pieces_of, read_history
 from bktf.model import Priors
 from bktf.posterior import Posterior
 from bktf.shapes import MAX_PROCESS
@@ -50,13 +51,15 @@ class BKTFSampler(BaseSampler):
         study = optuna.create_study(sampler=bktf.BKTFSampler(seed=0))
 
     Parameters that every trial has are chosen together; conditional ones are left to `independent_sampler`. Failed trials (an exception
-    that is caught, or NaN) make their neighbourhood less attractive; they are not retried and not given a value. Pruned trials count with
-    their last intermediate value. On a finite space no point is suggested twice, and the study stops when nothing is left.
+    that is caught, or NaN) make their neighbourhood less attractive; they are not retried and not given a value. A trial that Ctrl-C ended
+    says nothing of its point. Pruned trials count with their last intermediate value. On a finite space no point is suggested twice, and
+    the study stops when nothing is left. Trials that begin before any has finished may repeat each other, where the space is not known
+    yet; `search_space` closes that.
 
     Args:
         seed: makes suggestions reproducible; with the same trials in the storage they are the same in another process.
         n_startup_trials: trials with a value or a failure before the model is used; by default D + 4 (with the preset "paper" D), where D
-            counts the parameters that are chosen together. Start points are those of a scrambled Sobol sequence.
+            counts the parameters that are chosen together; at most 10 million. Start points are those of a scrambled Sobol sequence.
         acquisition: "ei" (expected improvement), "ucb", "max" (over draws, what the paper's experiments use) or "thompson".
         beta: weight of the standard deviation in "ucb".
         model: the shape of the surrogate. "process": a fully Bayesian Gaussian process. "components": products of factors, the paper's
@@ -64,10 +67,10 @@ class BKTFSampler(BaseSampler):
             unordered categories; on other finite spaces the two take turns, one each up to 20 points, then components five times of
             six (on spaces of more than 100,000 points one each again from 100 points on). With "max" and "thompson" it is components.
             Beyond 200 trials a process sees a subset: the best, the latest, the neighbours of the best, others spread over the space.
-        rank: components of the surrogate; by default 3.
-        n_sweeps: sweeps of each chain of components; by default 400.
+        rank: components of the surrogate; by default 3, at most 10,000.
+        n_sweeps: sweeps of each chain of components; by default 400, at most 10 million.
         n_burn_in: how many of them to drop; by default 85 %.
-        n_chains: chains of components; by default 4.
+        n_chains: chains of components; by default 4, at most 10,000.
         adapt_rank: shrink the weights of components, more from one to the next, so that `rank` is only the most there can be.
         offsets: factors of components vary around offsets that are learned instead of around 0.
         main_effects: one more component for each parameter alone.
@@ -75,7 +78,7 @@ class BKTFSampler(BaseSampler):
         noise_std: standard deviation of the objective's noise, where it is known.
         categorical: how unordered choices are modelled: "equal", any two levels have the same correlation, which is learned; or "wishart",
             a full covariance (for up to 20 levels; parameters with more keep "equal"). A process always has "equal".
-        ordinal: names of categorical parameters whose choices are ordered.
+        ordinal: names of categorical parameters whose choices are ordered; one that no trial has is warned of.
         preset: "default", or "paper": the settings of the paper (rank 2, one chain of 400 sweeps with 200 dropped, max over draws, D random
             start points, warm start, continuous parameters on an even grid). Any setting given beside it wins.
         feasible: a function of the parameters that says whether they may be tried; suggestions respect it. It sees the parameters that are
@@ -85,7 +88,7 @@ class BKTFSampler(BaseSampler):
             where that predicts better; and count values that are so much worse than all others that no smooth function explains them as
             failed trials, so that a few terrible values do not drown the rest; by default True. What is shown is never compressed.
         allow_repeats: for noisy objectives: points may be suggested again, and improvement is measured from the best posterior mean.
-        search_space: the distributions by name, where they are known ahead; then the first trial belongs to the start design too.
+        search_space: the distributions by name, where they are known ahead; then the first trials belong to the start design too.
         independent_sampler: for conditional parameters; by default uniform draws.
         warn_independent_sampling: log a line when a parameter is left to the independent sampler after the start.
     """
@@ -125,14 +128,16 @@ class BKTFSampler(BaseSampler):
         }  # fmt: skip
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
             raise ValueError(f"seed must be a whole number of at least 0, or None; got {seed!r}")
-        if isinstance(ordinal, str):
-            raise ValueError(f'ordinal must be a list of parameter names, as in ["{ordinal}"]; got a single string')
-        ordinal = tuple(ordinal)
+        ordinal = parameter_names(ordinal)
         if feasible is not None and not callable(feasible):
             raise ValueError(f"feasible must be a function of the parameters, or None; got {feasible!r}")
-        unknown = sorted(set(ordinal) - set(search_space)) if search_space is not None else []
-        if unknown:
-            raise ValueError(f"ordinal must name parameters of the search space; {unknown[0]!r} is none")
+        if search_space is not None:
+            _check_search_space(search_space)
+            unknown = sorted(set(ordinal) - set(search_space))
+            if unknown:
+                raise ValueError(f"ordinal must name parameters of the search space; {unknown[0]!r} is none")
+            self._check_ordinal(parameters_of(search_space, ordinal))
+        _check_independent(independent_sampler, warn_independent_sampling)
         self._strategy = make_strategy(preset, settings)
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
         self._ordinal = frozenset(ordinal)
@@ -192,6 +197,7 @@ class BKTFSampler(BaseSampler):
             search_space = {name: search_space.get(name, d) for name, d in whole.items()}
         parameters = parameters_of(search_space, self._ordinal)
         self._check_ordinal(parameters)
+        self._say_unseen_ordinal(study, trials)
         params = self._suggest(study, trial, parameters, trials, held)
         return {name: value for name, value in params.items() if name not in left_out}
 
@@ -215,7 +221,9 @@ class BKTFSampler(BaseSampler):
             self._independent_sampler.before_trial(study, trial)
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
-        """Stop the study where nothing is left to try."""
+        """Mark a trial that Ctrl-C ended, which says nothing of its point; stop the study where nothing is left to try."""
+        if state == TrialState.FAIL and _ends_with_interrupt():
+            study._storage.set_trial_system_attr(trial._trial_id, INTERRUPTED, True)
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
         if not self._strategy.allow_repeats and self.is_exhausted(study):
@@ -347,6 +355,20 @@ class BKTFSampler(BaseSampler):
                     f"ordinal names categorical parameters; {p.name!r} is {p.distribution!r}, which is ordered anyway. Leave it out"
                 )
 
+    def _say_unseen_ordinal(self, study: Study, trials: Sequence[FrozenTrial]) -> None:
+        """Warn of ordinal names that a define-by-run space seems to lack; a conditional parameter may still come."""
+        if not self._ordinal or self._search_space is not None or sum(t.state.is_finished() for t in trials) < BELIEVED_AFTER:
+            return
+        seen = {name: d for t in trials for name, d in t.distributions.items()}
+        unseen = sorted(self._ordinal - seen.keys())
+        if unseen:
+            known = ", ".join(repr(name) for name, d in seen.items() if isinstance(d, CategoricalDistribution)) or "none"
+            self._say_once(
+                "ordinal", study.study_name,
+                f"ordinal names {', '.join(map(repr, unseen))}, which no trial has so far; the categorical parameters are {known}. "
+                "Check the spelling",
+            )  # fmt: skip
+
     def _is_past_start(self, study: Study, trial: FrozenTrial) -> bool:
         """Whether the model could be in use, so a parameter drawn independently is one it does not see."""
         trials = study.get_trials(deepcopy=False, states=FINISHED)
@@ -387,6 +409,55 @@ class BKTFSampler(BaseSampler):
             self._said.add((what, of))
         if not said:
             _logger.warning("bktf: %s", message)
+
+
+def parameter_names(ordinal: object) -> tuple[str, ...]:
+    """The names given as `ordinal`, checked."""
+    if isinstance(ordinal, str):
+        raise ValueError(f'ordinal must be a list of parameter names, as in ["{ordinal}"]; got a single string')
+    names = tuple(ordinal) if isinstance(ordinal, Iterable) else (ordinal,)
+    if not isinstance(ordinal, Iterable) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"ordinal must be a list of parameter names; got {ordinal!r}")
+    return names
+
+
+def _check_search_space(search_space: object) -> None:
+    """Refuse what is not a dictionary of Optuna distributions."""
+    example = '{"x": FloatDistribution(0.0, 1.0)}'
+    if not isinstance(search_space, Mapping) or not search_space:
+        raise ValueError(f"search_space must be a dictionary like {example} with at least one parameter; got {search_space!r}")
+    for name, distribution in search_space.items():
+        if not isinstance(name, str):
+            raise ValueError(f"search_space must be a dictionary like {example}: its names must be strings; got {name!r}")
+        if not isinstance(distribution, BaseDistribution):
+            raise ValueError(
+                f"search_space must hold an Optuna distribution for each name, as {example}; {name!r} is {distribution!r}. "
+                "bktf.minimize takes short forms such as (0.0, 1.0)"
+            )
+
+
+def _check_independent(sampler: object, warn: object) -> None:
+    """Refuse what is no sampler for conditional parameters, and an unclear answer to whether to warn."""
+    if sampler is not None and not isinstance(sampler, BaseSampler):
+        raise ValueError(
+            f"independent_sampler must be an Optuna sampler, as optuna.samplers.RandomSampler(), or None; got {sampler!r}"
+        )  # fmt: skip
+    if not isinstance(warn, bool):
+        raise ValueError(f"warn_independent_sampling must be True or False; got {warn!r}")
+
+
+def _ends_with_interrupt() -> bool:
+    """Whether Optuna's loop is ending a trial because of Ctrl-C.
+
+    Optuna tells samplers only that a trial failed, after the handling of the exception; the exception itself is still a local variable of
+    its loop. Should Optuna change that, the trial counts as a failure.
+    """
+    return any(
+        isinstance(value, KeyboardInterrupt)
+        for frame, _ in traceback.walk_stack(None)
+        if frame.f_globals.get("__name__") == "optuna.study._optimize"
+        for value in frame.f_locals.values()
+    )
 
 
 def _check_single_objective(study: Study) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf.acquisition import check_acquisition, check_beta
-from bktf.model import Priors, Settings, check_noise_std, whole_number
+from bktf.model import MAX_RANK, MAX_TRIALS, Priors, Settings, check_noise_std, whole_number
 from bktf.space import CATEGORICAL
 
 Floats = NDArray[np.float64]
@@ -52,10 +52,10 @@ class Strategy:
         if self.categorical not in CATEGORICAL:
             raise ValueError(f"categorical must be one of {', '.join(map(repr, CATEGORICAL))}; got {self.categorical!r}")
         if self.n_startup_trials is not None:
-            whole_number("n_startup_trials", self.n_startup_trials, 0)
+            whole_number("n_startup_trials", self.n_startup_trials, 0, MAX_TRIALS)
         if self.model not in MODELS:
             raise ValueError(f"model must be one of {', '.join(map(repr, MODELS))}; got {self.model!r}")
-        whole_number("rank", self.rank, 1)
+        whole_number("rank", self.rank, 1, MAX_RANK)
         Settings(n_sweeps=self.n_sweeps, n_burn_in=self.n_burn_in, n_chains=self.n_chains)
         Settings(n_sweeps=self.process_sweeps, n_burn_in=self.process_burn_in, n_chains=self.process_chains)
         if not isinstance(self.priors, Priors):
@@ -82,14 +82,14 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 def make_strategy(preset: str, settings: Mapping[str, Any]) -> Strategy:
     """The strategy of a preset, with the settings that are not None put over it."""
-    if preset not in PRESETS:
+    if not isinstance(preset, str) or preset not in PRESETS:
         raise ValueError(f"preset must be one of {', '.join(map(repr, PRESETS))}; got {preset!r}")
     known = {f.name for f in fields(Strategy)}
     assert settings.keys() <= known
     given = {**PRESETS[preset], **{name: value for name, value in settings.items() if value is not None}}
     n_sweeps = given.get("n_sweeps")
-    if "n_burn_in" not in given and isinstance(n_sweeps, int) and n_sweeps >= 1:
-        given["n_burn_in"] = BURN_IN * n_sweeps // 100
+    if "n_burn_in" not in given and isinstance(n_sweeps, int | np.integer) and n_sweeps >= 1:
+        given["n_burn_in"] = BURN_IN * int(n_sweeps) // 100
     return Strategy(**given)
 
 

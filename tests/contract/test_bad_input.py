@@ -1,9 +1,15 @@
-"""Bad input gets one clear ValueError; odd but good input gets finite answers."""
+"""Bad input gets one clear error; odd but good input gets finite answers."""
 
+import logging
+import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import optuna
 import pytest
+from optuna.distributions import FloatDistribution
+from optuna.trial import Trial
 
 import bktf
 from seeds import seeded
@@ -56,6 +62,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"seed": 1.5}, "seed must be"),
     ({"priors": {"noise_shape": 1}}, "priors must be a bktf.Priors; got dict"),
     ({"warm_start": "posterior"}, "warm_start must be a bktf.Posterior"),
+    ({"n_sweeps": 10**29}, "n_sweeps must be a whole number of at most 10000000; got 1000000000"),
+    ({"n_chains": 10**29}, "n_chains must be a whole number of at most 10000;"),
+    ({"rank": 10**29}, "rank must be a whole number of at most 10000;"),
+    ({"n_threads": 10**9}, "n_threads must be a whole number of at most 10000;"),
 ]
 
 
@@ -64,6 +74,160 @@ def test_bad_input_gets_one_clear_error(changed: dict[str, Any], message: str) -
     arguments: dict[str, Any] = {"axes": AXES, "X": X, "y": Y, "seed": 0, **SHORT, **changed}
     with pytest.raises(ValueError, match=message):
         bktf.fit(arguments.pop("axes"), arguments.pop("X"), arguments.pop("y"), **arguments)
+
+
+BAD_SETTINGS: list[tuple[dict[str, Any], str]] = [
+    ({"n_sweeps": 10**29}, "n_sweeps must be a whole number of at most 10000000;"),
+    ({"n_burn_in": 10**29}, r"n_burn_in must lie in \[0, n_sweeps\)"),
+    ({"n_chains": 10**29}, "n_chains must be a whole number of at most 10000;"),
+    ({"rank": 10**29}, "rank must be a whole number of at most 10000;"),
+    ({"n_startup_trials": 10**29}, "n_startup_trials must be a whole number of at most 10000000;"),
+    ({"beta": "x"}, "beta must be a number of at least 0; got 'x'"),
+    ({"beta": math.nan}, "beta must be a number of at least 0; got nan"),
+    ({"beta": True}, "beta must be a number of at least 0; got True"),
+    ({"priors": {}}, "priors must be a bktf.Priors; got dict"),
+    ({"feasible": 3}, "feasible must be a function"),
+    ({"acquisition": 5}, "acquisition must be one of"),
+    ({"preset": []}, r"preset must be one of 'default', 'paper'; got \[\]"),
+    ({"ordinal": 5}, "ordinal must be a list of parameter names; got 5"),
+    ({"ordinal": [3]}, r"ordinal must be a list of parameter names; got \[3\]"),
+    ({"independent_sampler": "random"}, "independent_sampler must be an Optuna sampler, as .*, or None; got 'random'"),
+    ({"independent_sampler": optuna.samplers.RandomSampler}, r"independent_sampler must be .*RandomSampler\(\)"),
+    ({"warn_independent_sampling": "no"}, "warn_independent_sampling must be True or False; got 'no'"),
+]
+BAD_SPACES: list[tuple[dict[str, Any], str]] = [
+    ({"search_space": {"x": (0.0, 1.0)}}, r"search_space .* Optuna distribution.*; 'x' is \(0.0, 1.0\)\. bktf.minimize takes"),
+    ({"search_space": {3: FloatDistribution(0, 1)}}, "search_space .*names must be strings; got 3"),
+    ({"search_space": [1]}, r"search_space must be a dictionary .*; got \[1\]"),
+    ({"search_space": {}}, "search_space must be a dictionary .* with at least one parameter; got {}"),
+    ({"search_space": {"x": FloatDistribution(0, 1)}, "ordinal": ["x"]}, "ordinal names categorical parameters; 'x' is"),
+]
+BAD_RUNS: list[tuple[dict[str, Any], str]] = [
+    ({"n_trials": 10**29}, "n_trials must be a whole number of at most 10000000;"),
+    ({"timeout": 0}, "timeout must be a positive number of seconds, or None; got 0"),
+    ({"timeout": -1.5}, "timeout must be a positive number"),
+    ({"timeout": "long"}, "timeout must be a positive number of seconds, or None; got 'long'"),
+    ({"timeout": math.nan}, "timeout must be a positive number"),
+    ({"timeout": True}, "timeout must be a positive number"),
+    ({"n_jobs": 0}, "n_jobs must be a whole number from 1 to 10000, or -1 for one per processor; got 0"),
+    ({"n_jobs": 1.5}, "n_jobs must be a whole number"),
+    ({"n_jobs": "2"}, "n_jobs must be a whole number"),
+    ({"n_jobs": 10**9}, "n_jobs must be a whole number from 1 to 10000"),
+    ({"storage": 5}, "storage must be a URL such as .*; got 5"),
+    ({"storage": "run.db"}, r"storage must be a URL such as .sqlite:///run\.db., .*; got 'run\.db'"),
+    ({"study_name": 3}, "study_name must be a non-empty string, or None; got 3"),
+    ({"study_name": ""}, "study_name must be a non-empty string, or None; got ''"),
+    ({"callbacks": print}, r"callbacks must be a list of functions of \(study, trial\), as in \[print\]; got a single function"),
+    ({"callbacks": [3]}, r"callbacks must be a list of functions of \(study, trial\); got 3"),
+    ({"callbacks": None}, "callbacks must be a list of functions .*; got None"),
+    ({"catch": "x"}, "catch must be an exception class .*; got 'x'"),
+    ({"catch": ["x"]}, "catch must be an exception class .*; got 'x'"),
+    ({"catch": ValueError("x")}, r"catch must be an exception class .*; got ValueError\('x'\)"),
+    ({"catch": KeyboardInterrupt}, "catch must be an exception class .*KeyboardInterrupt"),
+    ({"catch": None}, "catch must be an exception class .*; got None"),
+    ({"show_progress_bar": "x"}, "show_progress_bar must be True, False or None; got 'x'"),
+    ({"ordinal": ["y"]}, "ordinal must name parameters of the search space; 'y' is none"),
+    ({"ordinal": ["x"]}, "ordinal names categorical parameters; 'x' is"),
+    ({"seed": "x"}, "seed must be a whole number of at least 0"),
+]
+
+
+@pytest.mark.parametrize(("changed", "message"), BAD_SETTINGS + BAD_SPACES, ids=[m[:40] for _, m in BAD_SETTINGS + BAD_SPACES])
+def test_a_bad_setting_of_the_sampler_gets_one_clear_error(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        bktf.BKTFSampler(**changed)
+
+
+@pytest.mark.parametrize(("changed", "message"), BAD_RUNS + BAD_SETTINGS, ids=[m[:40] for _, m in BAD_RUNS + BAD_SETTINGS])
+def test_a_bad_argument_of_minimize_gets_one_clear_error_before_anything_is_run_or_created(
+    changed: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    def never(params: dict[str, Any]) -> float:
+        pytest.fail(f"fn was called with {params}")
+
+    arguments: dict[str, Any] = {"n_trials": 2, "storage": f"sqlite:///{tmp_path}/run.db", **changed}
+    with pytest.raises(ValueError, match=message):
+        bktf.minimize(never, {"x": (0.0, 1.0)}, **arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_keyword_of_minimize_names_the_nearest_one_or_all() -> None:
+    def run(**arguments: Any) -> bktf.Result:
+        return bktf.minimize(lambda p: float(p["x"]), {"x": (0.0, 1.0)}, **arguments)
+
+    with pytest.raises(TypeError, match=r"^minimize has no keyword 'n_trial'; did you mean 'n_trials'\?$"):
+        run(n_trial=3)
+    with pytest.raises(TypeError, match="no keyword 'aquisition'; did you mean 'acquisition'"):
+        run(aquisition="ei")
+    with pytest.raises(TypeError, match=r"no keyword 'zzz'; it has n_trials, seed, .*timeout, .*acquisition, .*feasible"):
+        run(zzz=3)
+    with pytest.raises(TypeError, match=r"^maximize has no keyword 'ranks'; did you mean 'rank'"):
+        bktf.maximize(lambda p: float(p["x"]), {"x": (0.0, 1.0)}, ranks=3)
+
+
+def test_arguments_that_optuna_takes_are_taken() -> None:
+    seen: list[int] = []
+    arguments: dict[str, Any] = {
+        "n_trials": np.int64(2), "timeout": math.inf, "n_jobs": -1, "storage": optuna.storages.InMemoryStorage(), "study_name": "s",
+        "callbacks": iter([lambda _, trial: seen.append(trial.number)]), "catch": [OSError, ValueError], "show_progress_bar": False,
+        "seed": np.int64(3), "n_sweeps": np.int64(100), "independent_sampler": optuna.samplers.RandomSampler(),
+    }  # fmt: skip
+    result = bktf.minimize(lambda p: float(p["x"]), {"x": (0, 1)}, **arguments)
+    assert (result.nfev, result.study.study_name, sorted(seen)) == (2, "s", [0, 1])
+
+
+@pytest.mark.parametrize("fn", [lambda x: x[0], lambda x: x**2, lambda x: x.sum(), lambda x: np.sin(x), lambda x: x[:2], lambda: 3.0])
+def test_a_function_of_an_array_is_told_that_it_receives_a_dictionary(fn: Any) -> None:
+    with pytest.raises((KeyError, TypeError, AttributeError)) as caught:
+        bktf.minimize(fn, {"rate": (3, 3), "x": (0.0, 1.0)}, n_trials=2, seed=0)
+    assert "fn receives a dictionary of parameters, {'rate': 3, 'x': " in caught.value.__notes__[0]
+    assert "not an array; write fn(p) with p['rate']" in caught.value.__notes__[0]
+
+
+def test_a_name_that_the_space_lacks_stays_a_key_error_and_is_told_the_names() -> None:
+    with pytest.raises(KeyError, match="rat") as caught:
+        bktf.minimize(lambda p: p["rat"], {"rate": (3, 3), "x": (0.0, 1.0)}, n_trials=2, seed=0)
+    assert caught.value.__notes__ == ["bktf: the dictionary of parameters that fn receives has the keys 'rate', 'x'"]
+
+
+def test_an_error_after_the_first_value_or_of_another_kind_has_no_word_of_dictionaries() -> None:
+    def breaks(params: dict[str, Any]) -> float:
+        if len(values) == 2:
+            raise TypeError("of its own")
+        values.append(float(params["x"]))
+        return values[-1]
+
+    values: list[float] = []
+    with pytest.raises(TypeError, match="of its own") as caught:
+        bktf.minimize(breaks, {"x": (0.0, 1.0)}, n_trials=4, seed=0)
+    assert not any("dictionary" in note for note in caught.value.__notes__)
+    with pytest.raises(ZeroDivisionError) as divided:
+        bktf.minimize(lambda _: 1 / 0, {"x": (0.0, 1.0)}, n_trials=4, seed=0)
+    assert not hasattr(divided.value, "__notes__")
+
+
+def test_time_that_is_up_before_the_first_evaluation_is_said() -> None:
+    with pytest.raises(RuntimeError, match="no evaluation was made: the time was up"):
+        bktf.minimize(lambda p: float(p["x"]), {"x": (0.0, 1.0)}, timeout=1e-9)
+
+
+@pytest.mark.usefixtures("quiet_optuna")
+def test_an_ordinal_name_that_no_trial_has_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    def objective(trial: Trial) -> float:
+        size = trial.suggest_categorical("size", ["s", "m", "l"])
+        return trial.suggest_float("x", 0.0, 1.0) + len(size)
+
+    def warnings(*ordinal: str) -> list[str]:
+        caplog.clear()
+        study = optuna.create_study(sampler=bktf.BKTFSampler(seed=0, n_startup_trials=100, ordinal=ordinal))
+        with caplog.at_level(logging.WARNING, "bktf"):
+            study.optimize(objective, n_trials=15)
+        return [record.getMessage() for record in caplog.records]
+
+    assert warnings("size") == []
+    assert warnings("size", "siez") == [
+        "bktf: ordinal names 'siez', which no trial has so far; the categorical parameters are 'size'. Check the spelling"
+    ]
 
 
 @pytest.mark.parametrize("name", ["lengthscale_log_var", "noise_shape", "noise_rate", "weight_var"])

@@ -16,6 +16,7 @@ import numpy as np
 import optuna
 import pytest
 from optuna.distributions import FloatDistribution
+from optuna.trial import TrialState
 
 import bktf
 from seeds import seeded
@@ -139,6 +140,22 @@ def test_a_timeout_ends_the_run_and_jobs_run_at_the_same_time() -> None:
     assert result.message == "the time was up"
 
 
+def test_eight_threads_try_every_point_of_a_known_space_once() -> None:
+    calls, lock, all_eight = [0], threading.Lock(), threading.Barrier(8)
+
+    def together(params: dict[str, Any]) -> float:
+        with lock:
+            calls[0] += 1
+            is_first = calls[0] <= 8
+        if is_first:  # nothing has finished before all eight have begun
+            all_eight.wait(timeout=60)
+        return bowl(params)
+
+    result = bktf.minimize(together, {"x": (0, 3), "y": (0, 2)}, n_trials=20, n_jobs=8, seed=0, n_startup_trials=100)
+    done = [tuple(t.params.values()) for t in result.study.trials if t.state == TrialState.COMPLETE]
+    assert len(done) == len(set(done)) == 12
+
+
 def test_the_progress_bar_shows_the_best_value_and_the_expected_gain(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
     monkeypatch.setattr(sys, "stderr", screen)
@@ -187,8 +204,6 @@ def test_ctrl_c_returns_what_there_is() -> None:
 def test_arguments_that_make_no_sense_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         bktf.minimize(**{"fn": bowl, "space": SQUARE, "n_trials": 2, **arguments})
-    with pytest.raises(TypeError, match="unexpected keyword argument 'ranks'"):
-        bktf.minimize(bowl, SQUARE, ranks=3)
 
 
 def test_a_space_with_nothing_to_choose_is_evaluated_and_says_so() -> None:
