@@ -6,6 +6,7 @@ import pytest
 from optuna.trial import FrozenTrial, TrialState
 
 from bktf.pruned_trials import MIN_PAIRS, values_of_pruned
+from seeds import seeded
 
 
 def completed(value: float, reports: list[float]) -> FrozenTrial:
@@ -19,7 +20,7 @@ def pruned(reports: list[float]) -> FrozenTrial:
 @pytest.mark.parametrize("maximize", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_reports_on_another_scale_are_translated(seed: int, maximize: bool) -> None:
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seeded(seed))
     final = rng.uniform(10, 20, 12)
     done = [completed(y, [0.5 * y - 3, 0.01 * y + 1]) for y in final]
     for truth in rng.uniform(12, 30, 5):
@@ -38,7 +39,7 @@ def test_a_pruned_trial_never_looks_better_than_every_completed_one(maximize: bo
 
 def test_reports_that_say_nothing_of_the_value_are_left_out() -> None:
     """The chance that 30 unrelated pairs seem to explain half the variance is below 1e-5 (a correlation of 0.7)."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     done = [completed(float(rng.random()), [float(rng.random())]) for _ in range(30)]
     assert values_of_pruned([pruned([0.0]), pruned([1.0])], done, False) == [None, None]
 

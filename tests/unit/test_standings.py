@@ -102,7 +102,8 @@ def test_a_problem_that_random_search_solves_does_not_outweigh_the_others() -> N
 def test_crps_of_draws_and_of_normals_agree_and_are_the_integral() -> None:
     rng = np.random.default_rng(seeded(1))
     mean, std, truth = np.array([0.3, -1.0]), np.array([0.7, 2.0]), np.array([0.9, -1.2])
-    draws = mean + std * rng.standard_normal((20_000, 2))
+    draws = mean + std * rng.standard_normal((200_000, 2))
+    # The relative error has a standard deviation of 0.0029 (0.0091 with 20,000 draws, 60 seeds): the limit is 7 of them away.
     np.testing.assert_allclose(crps_of_draws(draws, truth), crps_of_normal(mean, std, truth), rtol=0.02)
     few = rng.standard_normal((7, 1))
     grid = np.linspace(-9, 9, 200_001)

@@ -5,6 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bktf.subset import BEST_SHARE, LATEST_SHARE, N_INCUMBENTS, NEAREST_SHARE, choose_subset
+from seeds import seeded
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -14,7 +15,7 @@ MIXED = np.array([False, True, False])
 
 
 def observations(seed: int, n: int = 400) -> tuple[Floats, Floats]:
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seeded(seed))
     X = rng.random((n, 3))
     X[:, 1] = rng.integers(0, 4, n)
     return X, rng.standard_cauchy(n)
