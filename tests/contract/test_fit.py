@@ -1,5 +1,6 @@
 """What `bktf.fit` promises: shapes, units, reproducibility, warm starts."""
 
+import math
 import subprocess
 import sys
 import threading
@@ -20,7 +21,7 @@ Floats = NDArray[np.float64]
 def example(n: int = 25, seed: int = 0) -> tuple[list[Floats], Floats, Floats]:
     rng = np.random.default_rng(seeded(seed))
     axes = [np.linspace(-5, 10, 14), np.linspace(0, 15, 11)]
-    X = np.stack([axis[rng.integers(0, axis.size, n)] for axis in axes], axis=1)
+    X = np.stack([axis[rng.permutation(np.arange(n) % axis.size)] for axis in axes], axis=1)  # every coordinate is observed
     return axes, X, 3.0 + 20.0 * np.sin(X[:, 0] / 3) * np.cos(X[:, 1] / 5)
 
 
@@ -43,12 +44,19 @@ def test_shapes_follow_the_contract(posterior: bktf.Posterior) -> None:
     assert posterior.grid_moments().mean.shape == (14, 11)
 
 
-def test_the_posterior_has_learned_the_function(posterior: bktf.Posterior) -> None:
-    axes, X, y = example()
-    assert np.corrcoef(posterior.mean(X), y)[0, 1] > 0.98
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
-    truth = 3.0 + 20.0 * np.sin(grid[:, 0] / 3) * np.cos(grid[:, 1] / 5)
-    assert np.corrcoef(posterior.mean(grid), truth)[0, 1] > 0.9
+def test_the_posterior_has_learned_the_function() -> None:
+    at_data, everywhere = [], []
+    for k in range(7):
+        axes, X, y = example(seed=k)
+        posterior = bktf.fit(axes, X, y, seed=seeded(k), n_chains=2, n_sweeps=150, n_burn_in=50)
+        grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+        truth = 3.0 + 20.0 * np.sin(grid[:, 0] / 3) * np.cos(grid[:, 1] / 5)
+        at_data.append(np.corrcoef(posterior.mean(X), y)[0, 1])
+        everywhere.append(np.corrcoef(posterior.mean(grid), truth)[0, 1])
+    # At least 0.9998 at the data (60 seeds). On the grid 1 - 10^(-2.9 ± 0.6), 0.78 the least: short chains may stay beside the truth.
+    # Were one in 30 below 0.9, four of seven would be with a chance of 4e-5.
+    assert min(at_data) > 0.98
+    assert np.median(everywhere) > 0.9
 
 
 def test_answers_are_in_the_users_units() -> None:
@@ -134,13 +142,17 @@ def test_known_noise_is_kept_and_in_the_units_of_y() -> None:
 
 def test_a_warm_start_goes_on_where_the_chain_was() -> None:
     """With y standardised anew and a new coordinate, the first draw of the warm chain still fits the old data."""
-    axes, X, y = example()
-    first = bktf.fit(axes, X, y, seed=seeded(0), n_sweeps=300, n_burn_in=200, noise_std=0.5)
-    X_more, y_more = np.vstack([X, [[2.222, 3.333]]]), np.append(y, 200.0)  # an outlier: mean and scale move
-    cold = bktf.fit(axes, X_more, y_more, seed=seeded(1), n_sweeps=1, n_burn_in=0, noise_std=0.5)
-    warm = bktf.fit(axes, X_more, y_more, seed=seeded(1), n_sweeps=1, n_burn_in=0, noise_std=0.5, warm_start=first)
-    error_cold, error_warm = (np.sqrt(np.mean((p.mean(X) - y) ** 2)) for p in (cold, warm))
-    assert error_warm < 0.7 * error_cold
+    log_ratios = []
+    for k in range(30):
+        axes, X, y = example(seed=k)
+        first = bktf.fit(axes, X, y, seed=seeded(k), n_sweeps=300, n_burn_in=200, noise_std=0.5)
+        X_more, y_more = np.vstack([X, [[2.222, 3.333]]]), np.append(y, 60.0)  # an outlier: mean and scale move
+        cold = bktf.fit(axes, X_more, y_more, seed=seeded(k + 1), n_sweeps=1, n_burn_in=0, noise_std=0.5)
+        warm = bktf.fit(axes, X_more, y_more, seed=seeded(k + 1), n_sweeps=1, n_burn_in=0, noise_std=0.5, warm_start=first)
+        error_cold, error_warm = (np.sqrt(np.mean((p.mean(X) - y) ** 2)) for p in (cold, warm))
+        log_ratios.append(math.log(error_warm / error_cold))
+    # One log ratio is -1.11 ± 0.73 (60 seeds), so the mean of thirty is 4.5 standard errors below the limit: 3e-6.
+    assert np.mean(log_ratios) < -0.5
 
 
 def test_a_warm_start_without_a_sweep_between_reproduces_f_up_to_the_shift_of_the_mean() -> None:

@@ -30,7 +30,7 @@ def bowl(params: dict[str, Any]) -> float:
 
 def test_a_bowl_is_minimised_and_the_result_says_so() -> None:
     result = bktf.minimize(bowl, SQUARE, n_trials=30, seed=seeded(0))
-    assert result.fun == bowl(result.x) <= 0.05
+    assert result.fun == bowl(result.x) <= 0.05  # at most 1.2e-4 (eight seeds); random search in one run of 22
     assert result.nfev == len(result.study.trials) == 30
     text = str(result).splitlines()
     assert text[0] == f"smallest value {result.fun:.6g} after 30 evaluations; all evaluations made"
@@ -41,10 +41,10 @@ def test_a_bowl_is_minimised_and_the_result_says_so() -> None:
 
 def test_maximize_finds_the_top_and_answers_in_the_users_direction() -> None:
     result = bktf.maximize(lambda p: 10 - bowl(p), SQUARE, n_trials=25, seed=seeded(0))
-    assert result.fun > 9.8
+    assert result.fun > 9.8  # at least 9.9998, and the mean there 9.9994 (eight seeds)
     best = [[result.x["x"], result.x["y"]]]
     assert result.posterior.mean(best)[0] == pytest.approx(10, abs=2)
-    assert result.posterior.mean([[-5.0, 5.0]])[0] < 0
+    assert result.posterior.mean([[-5.0, 5.0]])[0] < 0  # -75 in truth, -63 ± 3 in those runs
     assert str(result).startswith("largest value")
 
 

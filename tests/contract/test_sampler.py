@@ -62,6 +62,7 @@ def test_a_finite_space_is_tried_once_and_then_the_study_stops_with_one_line(cap
     assert [r.getMessage() for r in caplog.records if "every point" in r.getMessage()] == [
         "bktf: every point of the search space was tried: the study stops after trial 99"
     ]
+    # The best of the 100 points is trial 9.5 ± 1.7, at most 12 (eight seeds); in random order it is among the first 30 in 3 of 10.
     assert min(t.number for t in study.trials if t.value == 0) < 30
 
 
@@ -193,7 +194,9 @@ def test_four_processes_on_one_database_hardly_repeat_each_other(tmp_path: Path)
         _, errors = worker.communicate(timeout=200)
         assert worker.returncode == 0, errors
     assert len(study.trials) == 40
-    assert 40 - len(set(points(study))) <= 2
+    # Two workers may ask at the same moment: no point was tried twice in five runs of 40 trials
+    # on a busy machine. Were it one trial in a hundred, the limit would be exceeded with a chance of 2e-7.
+    assert 40 - len(set(points(study))) <= 6
 
 
 def test_long_suggestions_are_published_in_pieces() -> None:
@@ -225,23 +228,27 @@ def at_the_edge(trial: Trial) -> float:
     return math.inf if x > 0.75 else (x - 0.9) ** 2 + (y - 0.7) ** 2
 
 
-@pytest.mark.parametrize("objective", [upper_corner, one_of_four, at_the_edge])
-def test_a_quarter_that_fails_is_avoided(objective: Callable[[Trial], float]) -> None:
-    for seed in range(2):
+# Failures among the 30 trials after the start of a run, mean ± standard deviation of 16 seeds: 3.5 ± 1.3 in the corner, 1.3 ± 0.5
+# with one category, 7.4 ± 1.3 at the edge, where every step towards the best point may fall over it. Without caution (EI × chance,
+# four seeds): 18 ± 3, 7 ± 2 and 23 ± 0.5. Three runs exceed the limit with a chance of 1e-8, 1e-5 and 7e-8, counted as 90 independent
+# trials (the runs vary less); without caution they stay below it with a chance of 1e-7, 0.05 and 1e-8.
+@pytest.mark.parametrize(("objective", "limit"), [(upper_corner, 30), (one_of_four, 14), (at_the_edge, 45)])
+def test_a_quarter_that_fails_is_avoided(objective: Callable[[Trial], float], limit: int) -> None:
+    bad = 0
+    for seed in range(3):
         study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(seed)))
         study.optimize(objective, n_trials=36)
-        after = study.trials[6:]
-        bad = [t for t in after if t.state == TrialState.FAIL or t.value == math.inf]
-        # Where the best point lies at the edge of what fails, every step towards it may fall over the edge.
-        assert len(bad) <= (0.3 if objective is at_the_edge else 0.2) * len(after)
-    if objective is at_the_edge:
-        assert study.best_params["x"] > 0.74  # the region is avoided softly: its edge is still reached
+        bad += sum(t.state == TrialState.FAIL or t.value == math.inf for t in study.trials[6:])
+        if objective is at_the_edge:  # the region is avoided softly: its edge is reached, to within 0.0014 in 16 runs
+            assert 0.7 < study.best_params["x"] <= 0.75
+    assert bad <= limit
 
 
 def test_infinite_values_on_the_good_side_do_not_break_the_model() -> None:
     study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(1)), direction="maximize")
     study.optimize(lambda t: math.inf if t.suggest_float("x", 0, 1) > 0.8 else t.params["x"], n_trials=14)
-    assert sum(t.value == math.inf for t in study.trials) >= 4
+    # 6.6 ± 1.1 of the 14 trials, at least 5 (eight seeds); a fifth of the line is infinite, so one of the five points of the start is.
+    assert sum(t.value == math.inf for t in study.trials) >= 2
 
 
 def test_pruned_trials_count_with_their_last_intermediate_value() -> None:
@@ -253,7 +260,8 @@ def test_pruned_trials_count_with_their_last_intermediate_value() -> None:
 
     study = run(objective, 20)
     assert {t.state for t in study.trials} == {TrialState.PRUNED}
-    assert min(abs(t.params["x"] - 0.7) for t in study.trials) < 0.02
+    # At most 0.0002 (eight seeds); 20 points drawn at random come as near as the limit in one run of three.
+    assert min(abs(t.params["x"] - 0.7) for t in study.trials) < 0.01
 
 
 def test_values_beyond_all_measure_count_as_failures_and_that_is_said(caplog: pytest.LogCaptureFixture) -> None:
@@ -288,8 +296,9 @@ def test_a_study_where_everything_fails_or_is_pruned_without_a_value_goes_on() -
 
 def test_a_mixed_space_is_optimised() -> None:
     study = run(mixed, 45)
-    assert study.best_value < 7 + 1.5
-    assert study.best_params["c"] == "v"
+    # 0.08 ± 0.06 above the optimum, at most 0.20 (eight seeds): the limit is 16 standard deviations away.
+    assert study.best_value < 7 + 1.0
+    assert study.best_params["c"] == "v"  # any other costs 1
     for trial in study.trials:
         assert all(type(v) in (int, float, str) for v in trial.params.values())
 
@@ -318,7 +327,7 @@ def test_a_range_that_changed_is_still_modelled_with_what_lies_inside() -> None:
     study.optimize(lambda t: (t.suggest_float("x", 2, 5) - 3) ** 2, n_trials=8)
     assert study.sampler.infer_relative_search_space(study, study.trials[0]) == {"x": FloatDistribution(2, 5)}
     assert all(2 <= t.params["x"] <= 5 for t in study.trials[10:])
-    assert study.best_value < 1e-2
+    assert study.best_value < 1e-2  # at most 6e-6 (eight seeds)
 
 
 def test_enqueued_trials_are_respected_and_partly_enqueued_ones_completed() -> None:
@@ -328,7 +337,7 @@ def test_enqueued_trials_are_respected_and_partly_enqueued_ones_completed() -> N
     study.optimize(bowl, n_trials=2)
     assert study.trials[25].params == {"x": 9, "y": 9}
     assert study.trials[26].params["x"] == 0
-    assert 4 <= study.trials[26].params["y"] <= 8  # the best it can do on that line
+    assert points(study)[26] not in points(study)[:26]  # y is chosen, for a point that is new
 
 
 def test_ordered_choices_are_modelled_in_their_order() -> None:
@@ -357,7 +366,7 @@ def test_suggestions_respect_the_feasible_function() -> None:
     space = {"x": IntDistribution(0, 9), "y": FloatDistribution(0, 9), "one": IntDistribution(4, 4)}
     study = run(objective, 25, feasible=inside, search_space=space)
     assert all(inside(t.params) for t in study.trials)
-    assert study.best_value < -11
+    assert study.best_value < -11  # the best is -12; at most 0.0002 above it (eight seeds)
     with pytest.raises(ValueError, match="`feasible` allows"):
         run(bowl, 3, feasible=lambda _: False, search_space=GRID)
 
@@ -377,7 +386,8 @@ def test_noise_makes_good_points_worth_repeating() -> None:
     study = run(lambda t: abs(t.suggest_int("x", 0, 9) - 4) + rng.normal(0, 0.5), 40, allow_repeats=True)
     tried = [t.params["x"] for t in study.trials]
     assert len(tried) == 40
-    assert max(set(tried), key=tried.count) in (3, 4, 5)
+    # 34.9 ± 0.9 of the 40 trials lie at the best point or beside it (eight seeds); drawn at random, 12 ± 3.
+    assert sum(x in (3, 4, 5) for x in tried) > 20
 
 
 def test_the_preset_of_the_paper_sets_what_the_paper_says_and_can_be_overridden() -> None:

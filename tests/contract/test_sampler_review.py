@@ -49,7 +49,8 @@ def test_steps_are_one_point_whatever_their_rounding() -> None:
 def test_failures_are_learned_from_before_the_start_design_has_its_values() -> None:
     study = study_of(search_space={"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)})
     study.optimize(lambda t: math.nan if t.suggest_float("x", 0, 1) > 0.1 else t.suggest_float("y", 0, 1), n_trials=50)
-    assert sum(t.state == TrialState.FAIL for t in study.trials[25:]) <= 12
+    # 3.4 ± 1 of the 25 (eight seeds); drawn at random 22.5 ± 1.5 would fail.
+    assert sum(t.state == TrialState.FAIL for t in study.trials[25:]) <= 15
     everything_fails = study_of()
     everything_fails.optimize(lambda t: t.suggest_int("a", 0, 2) * math.nan, n_trials=14)
     assert len(everything_fails.trials) <= 11
@@ -90,7 +91,7 @@ def test_a_range_too_narrow_for_its_size_is_drawn_independently(entry: Any) -> N
 
 def test_values_over_hundreds_of_decades_are_compressed() -> None:
     result = bktf.minimize(lambda p: 10.0 ** p["x"], {"x": (-200.0, 200.0)}, n_trials=12, seed=seeded(0))
-    assert result.fun < 1e-50
+    assert result.fun < 1e-50  # at most 1e-194 (eight seeds): the best value lies at the end of the line
     for y in ([1e308, -1e308, 0.0], [1e-300, 1e300, 1.0], [2.0, 2.0, 2.0], [5.0]):
         values = np.array(y)
         for maximize in (False, True):
@@ -145,7 +146,7 @@ def test_trials_without_parameters_do_not_switch_the_model_off() -> None:
     study.add_trial(optuna.create_trial(params={}, distributions={}, value=3.0))
     study.optimize(objective, n_trials=16)
     assert study.sampler.infer_relative_search_space(study, study.trials[0]) == {"x": FloatDistribution(0, 1)}
-    assert study.best_value < 1e-3
+    assert study.best_value < 1e-4  # at most 1.3e-6 (eight seeds); 16 points at random come as near as the limit in one run of four
 
 
 def test_what_a_result_says_is_true() -> None:

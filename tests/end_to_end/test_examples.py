@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from seeds import seeded
+
 ROOT = Path(__file__).resolve().parents[2]
 
 SAYS = {
@@ -29,7 +31,8 @@ def test_the_example_runs(name: str) -> None:
 
 
 def test_the_demo_finds_a_good_point_and_says_how_good() -> None:
-    text = run("-c", "from bktf.cli import main; main(['demo', '--evaluations', '40'])")
+    """Found -3.23 ± 0.06, random search -1.62 ± 0.06 (seven seeds)."""
+    text = run("-c", f"from bktf.cli import main; main(['demo', '--evaluations', '40', '--seed', '{seeded(0)}'])")
     found = float(text.split("\nfound")[1].split()[0])
     random = float(text.split("random search")[1].split()[0])
     assert found < random

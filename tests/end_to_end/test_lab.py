@@ -71,7 +71,7 @@ def write(folder: Path, table: str, space: str = SPACE) -> list[str]:
 
 
 def suggest(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = main(["suggest", *arguments])
+    code = main(["suggest", "--seed", str(seeded(0)), *arguments])
     captured = capsys.readouterr()
     return code, captured.out, captured.err
 
@@ -176,7 +176,7 @@ def test_repeated_rows_teach_the_noise(tmp_path: Path, capsys: pytest.CaptureFix
     def noise(spread: float) -> float:
         rows = [r.rsplit(",", 3)[0] + f",{float(r.split(',')[5]) + s * spread:.2f},," for r in many_rows(10) for s in (-1, 1)]
         files = write(tmp_path, "\n".join([HEADER, *rows]) + "\n")
-        found = answer(Path(files[0]), Path(files[1]), 1, 0)
+        found = answer(Path(files[0]), Path(files[1]), 1, seeded(0))
         assert found.posterior is not None
         return float(np.median(found.posterior.noise_std))
 

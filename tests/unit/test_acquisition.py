@@ -65,6 +65,7 @@ def test_the_choice_is_the_best_allowed_cell_by_definition(acquisition: str, set
 
 
 def test_coordinate_ascent_finds_what_enumeration_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    misses = 0
     for seed in range(10):
         posterior = small(seed, sizes=(9, 8, 7, 6), n=20)
         for acquisition in ("ei", "ucb"):
@@ -76,7 +77,9 @@ def test_coordinate_ascent_finds_what_enumeration_finds(monkeypatch: pytest.Monk
             assert not climbed.exact
             _, points = cells_and_points(posterior)
             median = np.median(defined(posterior, points, acquisition))
-            assert climbed.value >= whole.value - 1e-3 * (whole.value - median)
+            misses += climbed.value < whole.value - 1e-3 * (whole.value - median)
+    # None of 80 cases, nor of the 456 of docs/acquisition.md. Were it one in 200, four of 20 would have a chance of 3e-6.
+    assert misses <= 3
 
 
 @pytest.mark.parametrize("acquisition", ["ei", "ucb"])
@@ -96,7 +99,8 @@ def test_tensor_free_search_meets_the_enumeration_on_the_papers_small_grids(acqu
         median = float(np.median(target.score(cells))) * posterior.standardisation.scale
         median += posterior.standardisation.mean if acquisition == "ucb" else 0.0
         misses += climbed.value < whole.value - 1e-3 * (whole.value - median)
-    assert misses == 0
+    # None of 96 for each acquisition. Were it one in 200, five of these 48 would have a chance of 5e-6.
+    assert misses <= 4
 
 
 def test_never_an_excluded_cell_and_the_last_free_cell_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

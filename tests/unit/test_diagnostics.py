@@ -59,8 +59,9 @@ def test_all_quantities_together_have_the_figures_of_each_alone() -> None:
 
 def test_independent_draws_count_fully() -> None:
     chains = np.random.default_rng(seeded(0)).standard_normal((4, 1000, 20))
+    # Largest of 400: 0.0028; and the share of the draws that count is 0.97 ± 0.045.
     assert np.all(np.abs(rank_normalised_rhat(chains) - 1) < 0.01)
-    assert np.all(np.abs(effective_sample_size(chains) / 4000 - 1) < 0.25)
+    assert np.all(np.abs(effective_sample_size(chains) / 4000 - 1) < 0.3)
 
 
 @pytest.mark.parametrize("rho", [0.5, 0.9])
@@ -70,7 +71,8 @@ def test_an_autoregressive_chain_counts_by_its_correlation_time(rho: float) -> N
     for t in range(1, chains.shape[1]):
         chains[:, t] = rho * chains[:, t - 1] + np.sqrt(1 - rho**2) * rng.standard_normal((4, 5))
     expected = 80_000 * (1 - rho) / (1 + rho)
-    assert np.all(np.abs(effective_sample_size(chains) / expected - 1) < 0.15)
+    # The mean of five has a standard deviation of 0.021 for rho = 0.9, 0.008 for 0.5 (four seeds): the limit is 5.7 of them away.
+    assert abs(np.mean(effective_sample_size(chains)) / expected - 1) < 0.12
 
 
 def test_chains_in_different_places_are_noticed() -> None:
@@ -81,12 +83,12 @@ def test_chains_in_different_places_are_noticed() -> None:
 
 def test_chains_in_different_places_are_noticed_under_heavy_tails() -> None:
     quantiles = stats.cauchy.ppf((np.arange(200) + 0.5) / 200)  # without a variance: a few draws would hide the shift
-    chains = np.stack([np.random.default_rng(c).permutation(quantiles) + (10.0 if c == 3 else 0.0) for c in range(4)])[:, :, None]
+    chains = np.stack([np.random.default_rng(seeded(c)).permutation(quantiles) + (10.0 if c == 3 else 0.0) for c in range(4)])[:, :, None]
     assert rank_normalised_rhat(chains)[0] > 1.15
 
 
 def test_chains_of_different_spread_are_noticed() -> None:
-    chains = np.random.default_rng(2).standard_normal((4, 500, 1)) * np.array([1.0, 1.0, 1.0, 4.0])[:, None, None]
+    chains = np.random.default_rng(seeded(2)).standard_normal((4, 500, 1)) * np.array([1.0, 1.0, 1.0, 4.0])[:, None, None]
     assert rank_normalised_rhat(chains)[0] > 1.1
 
 
@@ -112,8 +114,9 @@ def test_chains_that_each_stand_still_in_a_place_of_their_own_have_an_infinite_r
 
 
 def test_draws_near_the_largest_number_do_not_overflow() -> None:
-    draws = 1.7e308 * np.random.default_rng(6).uniform(-1, 1, 40)
-    np.testing.assert_allclose(diagnose({"f": draws}, 2).rhat, diagnose({"f": draws / 1.7e308}, 2).rhat, rtol=1e-12)
+    draws = 1.7e308 * np.random.default_rng(seeded(6)).uniform(-1, 1, 40)
+    # A power of two: rounding would break ties between distances from the median in other ways.
+    np.testing.assert_allclose(diagnose({"f": draws}, 2).rhat, diagnose({"f": draws * 2.0**-1000}, 2).rhat, rtol=1e-12)
 
 
 # --- words -------------------------------------------------------------------------------------------------------------
@@ -122,7 +125,7 @@ def test_draws_near_the_largest_number_do_not_overflow() -> None:
 def report_on(observed: float, unseen: float, other: float, n_chains: int, n_draws: int = 1600) -> str:
     """The report on ten quantities of each group; the numbers are shifts of the last quarter of the draws, in standard deviations."""
     quantiles = stats.norm.ppf((np.arange(n_draws // 8) + 0.5) / (n_draws // 8))
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(seeded(7))
     quantities, groups = {}, []
     for group, shift in [(OBSERVED, observed), (UNSEEN, unseen), (OTHER, other)]:
         for i in range(10):
@@ -173,10 +176,10 @@ def test_chains_that_differ_at_unseen_points_are_told_that_std_is_a_lower_bound(
 
 def fitted(**changes: object) -> bktf.Posterior:
     """Eight observations on a grid of 6 × 4; the second axis may be made one of levels."""
-    rng = np.random.default_rng(8)
+    rng = np.random.default_rng(seeded(8))
     cells = np.stack([np.tile([0, 2, 3, 5], 2), rng.permutation(np.arange(8) % 4)], axis=1)
     X = np.stack([GRID[0][cells[:, 0]], GRID[1][cells[:, 1]]], axis=1)
-    settings: dict[str, object] = {"seed": 3, "n_sweeps": 60, "n_burn_in": 20, "n_chains": 2}
+    settings: dict[str, object] = {"seed": seeded(3), "n_sweeps": 60, "n_burn_in": 20, "n_chains": 2}
     return bktf.fit(GRID, X, np.sin(3 * X[:, 0]) + X[:, 1], **settings | changes)  # type: ignore[arg-type]
 
 
@@ -194,21 +197,21 @@ def test_f_is_asked_at_cells_that_were_not_observed(changes: dict[str, object]) 
 
 
 def test_a_large_grid_is_asked_at_sixty_four_cells() -> None:
-    X = np.random.default_rng(9).uniform(0, 1, (5, 30))
-    posterior = bktf.fit([np.linspace(0, 1, 50)] * 30, X, X.sum(axis=1), seed=0, n_sweeps=10, n_burn_in=2)
+    X = np.random.default_rng(seeded(9)).uniform(0, 1, (5, 30))
+    posterior = bktf.fit([np.linspace(0, 1, 50)] * 30, X, X.sum(axis=1), seed=seeded(0), n_sweeps=10, n_burn_in=2)
     assert len(np.unique(posterior.diagnostics().unseen, axis=0)) == 64
 
 
 def test_a_grid_observed_everywhere_has_no_unseen_points() -> None:
-    report = bktf.fit([[0.0, 1.0]], [[0.0], [1.0]], [0.0, 1.0], seed=0, n_sweeps=60, n_burn_in=20).diagnostics()
+    report = bktf.fit([[0.0, 1.0]], [[0.0], [1.0]], [0.0, 1.0], seed=seeded(0), n_sweeps=60, n_burn_in=20).diagnostics()
     assert report.count_above(UNSEEN) == (0, 0)
     assert "unseen" not in str(report)
 
 
 def test_chains_that_agree_at_the_data_and_differ_elsewhere_are_noticed() -> None:
-    settings = {"seed": 0, "rank": 1, "n_sweeps": 120, "n_burn_in": 20, "n_chains": 2}
+    settings = {"seed": seeded(0), "rank": 1, "n_sweeps": 120, "n_burn_in": 20, "n_chains": 2}
     posterior = bktf.fit([np.linspace(0, 1, 5)], [[0.0], [0.5], [1.0]], [0.0, 1.0, 0.0], **settings)  # type: ignore[arg-type]
-    rng = np.random.default_rng(10)
+    rng = np.random.default_rng(seeded(10))
     factor = rng.standard_normal((200, 1, 5))
     factor[100:, :, [1, 3]] += 6.0  # in the second chain, where nothing was observed
     made = replace(posterior, weights=np.ones((200, 1)), states=(factor[..., None],))

