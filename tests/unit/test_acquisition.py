@@ -77,7 +77,7 @@ def test_coordinate_ascent_finds_what_enumeration_finds(monkeypatch: pytest.Monk
             assert not climbed.exact
             _, points = cells_and_points(posterior)
             median = np.median(defined(posterior, points, acquisition))
-            misses += climbed.value < whole.value - 1e-3 * (whole.value - median)
+            misses += bool(climbed.value < whole.value - 1e-3 * (whole.value - median))
     # None of 80 cases, nor of the 456 of docs/acquisition.md. Were it one in 200, four of 20 would have a chance of 3e-6.
     assert misses <= 3
 
