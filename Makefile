@@ -12,7 +12,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $(SOURCES) | sha256
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test test-bugs test-mutations test-integrations lint bench bench-peers study-ascent study-sampler study-reproduction study-comparison clean
+.PHONY: help demo test test-bugs test-mutations test-integrations lint bench bench-peers study-ascent study-hard-use study-sampler study-reproduction study-comparison clean
 
 help:
 	@echo "make demo   optimise a test function and say how close it came"
@@ -25,6 +25,7 @@ help:
 	@echo "make bench-peers  one suggestion against Optuna's GPSampler and BoTorch's SAAS (installs torch)"
 	@echo "make study-ascent  coordinate ascent against enumeration on the paper's grids (five minutes)"
 	@echo "make study-sampler  how often the sampler walks into failures, resumable (five minutes)"
+	@echo "make study-hard-use  long histories, pruning, huge values, noise: makes the runs that are missing (an hour of CPU from nothing)"
 	@echo "make study-reproduction  the paper's experiments: makes the runs that are missing, draws tables and figures (hours from nothing)"
 	@echo "make study-comparison  bktf against other packages: makes the runs that are missing (seven hours of CPU from nothing)"
 	@echo "make clean  remove the virtual environment and caches"
@@ -64,6 +65,9 @@ study-reproduction: .venv-integrations/.ready
 study-comparison: .venv-peers/.ready
 	.venv-peers/bin/bktf compare
 	.venv-peers/bin/python -m benchmarks.reproduction_page
+
+study-hard-use: $(READY)
+	$(BIN)/python -m benchmarks.hard_use
 
 study-sampler: $(READY)
 	$(BIN)/python -m benchmarks.sampler_study

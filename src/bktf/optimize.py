@@ -99,7 +99,7 @@ class Result:
 
     def suggest(self, q: int = 1) -> list[dict[str, Any]]:
         """The q points to try next, together; fewer where the space has no more."""
-        return [{**self._constants, **values_at(self._parameters, s.point)} for s in self._suggestions(whole_number("q", q, 1))]
+        return [{**self._constants, **values_at(self._parameters, s.point)} for s in self._suggestions(whole_number("q", q, 1, MAX_TRIALS))]
 
     def _suggestions(self, q: int) -> list[Suggestion]:
         sampler = self._sampler

@@ -82,6 +82,23 @@ class Model(NamedTuple):
     n_outliers: int  # values that were set aside; see `outliers`
 
 
+def place_on_axes(
+    parameters: Sequence[Parameter], history: History, fixed: Mapping[int, float], incumbents: Floats
+) -> tuple[list[Floats], History]:
+    """The axes for one suggestion, refined around incumbents (m, D) and holding fixed coordinates, and the history on their points."""
+    n, n_tried, n_pending = len(history.X), len(history.tried), len(history.pending)
+    held = np.array([[fixed.get(d, math.nan) for d in range(len(parameters))]])
+    wanted = np.concatenate((held, history.pending, history.tried, history.X))
+    axes, moved = [], np.empty_like(wanted)
+    for d, parameter in enumerate(parameters):
+        first = 0 if d in fixed else 1
+        refined = parameter.axis(wanted[first:, d], incumbents[:, d])
+        axes.append(refined.points)
+        moved[first:, d] = refined.observed
+    tried = moved[1 + n_pending : 1 + n_pending + n_tried]
+    return axes, history._replace(X=moved[len(moved) - n :], pending=moved[1 : 1 + n_pending], tried=tried)
+
+
 def fit_history(
     parameters: Sequence[Parameter],
     history: History,
@@ -98,19 +115,7 @@ def fit_history(
     """
     surrogate = strategy if shown_as is None else shown_as
     best_first = np.argsort(-history.y if maximize else history.y, kind="stable")[: N_INCUMBENTS if strategy.refine else 0]
-    n, n_tried, n_pending = len(history.X), len(history.tried), len(history.pending)
-    wanted = np.concatenate(
-        (np.array([[fixed.get(d, math.nan) for d in range(len(parameters))]]), history.pending, history.tried, history.X)
-    )
-    axes, moved = [], np.empty_like(wanted)
-    for d, parameter in enumerate(parameters):
-        first = 0 if d in fixed else 1
-        refined = parameter.axis(wanted[first:, d], history.X[best_first, d])
-        axes.append(refined.points)
-        moved[first:, d] = refined.observed
-    on_axes = history._replace(
-        X=moved[len(moved) - n :], pending=moved[1 : 1 + n_pending], tried=moved[1 + n_pending : 1 + n_pending + n_tried]
-    )
+    axes, on_axes = place_on_axes(parameters, history, fixed, history.X[best_first])
     kernels = [p.kernel(strategy.categorical) for p in parameters]
     log = [p.log for p in parameters]
     grid = make_axes(axes, kernels, log)
@@ -124,7 +129,7 @@ def fit_history(
         fit_shape, strategy=surrogate, axes=axes, X=on_axes.X, y=on_axes.y, maximize=maximize, seed=seed, kernel=kernels, log=log,
         warm_start=warm_start,
     )  # fmt: skip
-    in_turn = Turns(fit_as, partial(shape_of, surrogate, parameters), n_tried + n_pending)
+    in_turn = Turns(fit_as, partial(shape_of, surrogate, parameters), len(history.tried) + len(history.pending))
     try:
         posterior = in_turn(0)
     except ValueError:
