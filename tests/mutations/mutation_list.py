@@ -26,6 +26,7 @@ FEASIBILITY = ("unit/test_feasibility.py", "unit/test_restrictions.py", "contrac
 HISTORY = ("unit/test_pruned_trials.py", "contract/test_sampler.py", "contract/test_sampler_review.py", "contract/test_review.py")
 WARP = ("unit/test_shapes.py", "contract/test_sampler_review.py")
 PRIORS = (
+    "unit/test_priors.py",
     "unit/test_local.py", "unit/test_gibbs.py", "contract/test_fit.py", "contract/test_bad_input.py",
     "statistical/test_prior_preservation.py",
 )  # fmt: skip
@@ -36,8 +37,8 @@ LOCAL = ("unit/test_local.py", "unit/test_acquisition.py", "contract/test_fit.py
 SPACE = ("unit/test_space.py", "contract/test_optimize.py", "contract/test_sampler.py")
 REFINEMENT = ("unit/test_refinement.py", "unit/test_space.py", "contract/test_sampler.py")
 OPTIMIZE = ("unit/test_result.py", "contract/test_optimize.py", "end_to_end/test_interrupt.py", "contract/test_review.py")
-LAB = ("end_to_end/test_lab.py", "unit/test_feasibility.py")
-POSTERIOR = ("unit/test_posterior.py", "unit/test_local.py", "contract/test_fit.py")
+LAB = ("end_to_end/test_lab.py", "end_to_end/test_lab_words.py", "unit/test_feasibility.py")
+POSTERIOR = ("unit/test_posterior.py", "unit/test_improvement.py", "unit/test_local.py", "contract/test_fit.py")
 DIAGNOSTICS = ("unit/test_diagnostics.py", "unit/test_posterior.py")
 
 
@@ -371,7 +372,7 @@ MUTATIONS = (
     Mutation(
         name="most values set aside",
         file="outliers.py",
-        old="first = max(MIN_USUAL, n // 2 + 1)",
+        old="first = max(MIN_USUAL, n - int(MAX_SHARE * n))",
         new="first = max(MIN_USUAL, n // 4)",
         breaks="more than half of the values may be set aside",
         tests=OUTLIERS,
@@ -808,7 +809,7 @@ MUTATIONS = (
     Mutation(
         name="chains start with small noise",
         file="fitting.py",
-        old="START_NOISE_PRECISION = 10.0",
+        old="START_NOISE_PRECISION = 100.0",
         new="START_NOISE_PRECISION = 1e6",
         breaks="chains of a process take large noise for signal",
         tests=(*PRIORS, "unit/test_result.py", "statistical/test_calibration.py"),
@@ -1172,11 +1173,11 @@ MUTATIONS = (
     ),
     Mutation(
         name="the posterior of choosing is shown",
-        file="optimize.py",
-        old="return self._fit(shown(self._sampler._strategy)).posterior",
-        new="return self._model.posterior",
+        file="suggestion.py",
+        old="shown_as=shown(strategy)",
+        new="shown_as=None",
         breaks="the posterior that is shown may be of warped values",
-        tests=OPTIMIZE,
+        tests=(*OPTIMIZE, "unit/test_shapes.py", *LAB),
     ),
     Mutation(
         name="suggestions without constants",
@@ -1327,8 +1328,8 @@ MUTATIONS = (
     Mutation(
         name="explores for exploits",
         file="lab.py",
-        old="EXPLOITS if sign * mean >= mark else EXPLORES",
-        new="EXPLORES if sign * mean >= mark else EXPLOITS",
+        old="EXPLOITS if sign * mean[i] >= near else EXPLORES",
+        new="EXPLORES if sign * mean[i] >= near else EXPLOITS",
         breaks="the reason that is given is the opposite of the true one",
         tests=LAB,
     ),
@@ -1346,6 +1347,22 @@ MUTATIONS = (
         old="constraint.low - constant, constraint.high - constant",
         new="constraint.low, constraint.high",
         breaks="constraints over constant parameters list other points than those that hold",
+        tests=LAB,
+    ),
+    Mutation(
+        name="improvement of each row by itself",
+        file="lab.py",
+        old="under_way = np.concatenate((pending, points[:i]))",
+        new="under_way = pending",
+        breaks="the improvement of a suggestion counts what those before it bring already",
+        tests=LAB,
+    ),
+    Mutation(
+        name="improvement over the luckiest row",
+        file="lab.py",
+        old="posterior.mean(posterior.X) if space.repeats else posterior.y",
+        new="posterior.y",
+        breaks="with repeats the improvement is counted from the luckiest result",
         tests=LAB,
     ),
     # --- posterior and diagnostics -------------------------------------------------------------------
@@ -1379,6 +1396,22 @@ MUTATIONS = (
         old="induced += self.standardisation.scale**2 *",
         new="induced += self.standardisation.scale *",
         breaks="the covariance of a process is not in squared units of y",
+        tests=POSTERIOR,
+    ),
+    Mutation(
+        name="improvement without pending points",
+        file="improvement.py",
+        old="np.maximum(best, at_pending.max(axis=2, keepdims=True))",
+        new="np.full_like(at_pending[:, :, :1], best)",
+        breaks="the improvement that is shown counts what pending points bring already",
+        tests=POSTERIOR,
+    ),
+    Mutation(
+        name="pending points leave the variance",
+        file="improvement.py",
+        old=" - (slopes**2).sum(axis=2)",
+        new=" - 0.0 * slopes.sum(axis=2)",
+        breaks="given pending points f has the variance of before",
         tests=POSTERIOR,
     ),
     Mutation(
