@@ -324,8 +324,8 @@ MUTATIONS = (
     Mutation(
         name="turns without pending points",
         file="suggestion.py",
-        old="n_tried + n_pending)\n",
-        new="n_tried)\n",
+        old="len(history.tried) + len(history.pending))\n",
+        new="len(history.tried))\n",
         breaks="workers at the same time all have the same turn",
         tests=ENGINE,
     ),
