@@ -179,14 +179,14 @@ def test_arguments_that_optuna_takes_are_taken() -> None:
 @pytest.mark.parametrize("fn", [lambda x: x[0], lambda x: x**2, lambda x: x.sum(), lambda x: np.sin(x), lambda x: x[:2], lambda: 3.0])
 def test_a_function_of_an_array_is_told_that_it_receives_a_dictionary(fn: Any) -> None:
     with pytest.raises((KeyError, TypeError, AttributeError)) as caught:
-        bktf.minimize(fn, {"rate": (3, 3), "x": (0.0, 1.0)}, n_trials=2, seed=0)
+        bktf.minimize(fn, {"rate": (3, 3), "x": (0.0, 1.0)}, n_trials=2, seed=seeded(0))
     assert "fn receives a dictionary of parameters, {'rate': 3, 'x': " in caught.value.__notes__[0]
     assert "not an array; write fn(p) with p['rate']" in caught.value.__notes__[0]
 
 
 def test_a_name_that_the_space_lacks_stays_a_key_error_and_is_told_the_names() -> None:
     with pytest.raises(KeyError, match="rat") as caught:
-        bktf.minimize(lambda p: p["rat"], {"rate": (3, 3), "x": (0.0, 1.0)}, n_trials=2, seed=0)
+        bktf.minimize(lambda p: p["rat"], {"rate": (3, 3), "x": (0.0, 1.0)}, n_trials=2, seed=seeded(0))
     assert caught.value.__notes__ == ["bktf: the dictionary of parameters that fn receives has the keys 'rate', 'x'"]
 
 
@@ -199,10 +199,10 @@ def test_an_error_after_the_first_value_or_of_another_kind_has_no_word_of_dictio
 
     values: list[float] = []
     with pytest.raises(TypeError, match="of its own") as caught:
-        bktf.minimize(breaks, {"x": (0.0, 1.0)}, n_trials=4, seed=0)
+        bktf.minimize(breaks, {"x": (0.0, 1.0)}, n_trials=4, seed=seeded(0))
     assert not any("dictionary" in note for note in caught.value.__notes__)
     with pytest.raises(ZeroDivisionError) as divided:
-        bktf.minimize(lambda _: 1 / 0, {"x": (0.0, 1.0)}, n_trials=4, seed=0)
+        bktf.minimize(lambda _: 1 / 0, {"x": (0.0, 1.0)}, n_trials=4, seed=seeded(0))
     assert not hasattr(divided.value, "__notes__")
 
 
@@ -219,7 +219,7 @@ def test_an_ordinal_name_that_no_trial_has_is_said_once(caplog: pytest.LogCaptur
 
     def warnings(*ordinal: str) -> list[str]:
         caplog.clear()
-        study = optuna.create_study(sampler=bktf.BKTFSampler(seed=0, n_startup_trials=100, ordinal=ordinal))
+        study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(0), n_startup_trials=100, ordinal=ordinal))
         with caplog.at_level(logging.WARNING, "bktf"):
             study.optimize(objective, n_trials=15)
         return [record.getMessage() for record in caplog.records]

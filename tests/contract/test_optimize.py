@@ -36,7 +36,7 @@ def test_a_bowl_is_minimised_and_the_result_says_so() -> None:
     assert text[0] == f"smallest value {result.fun:.6g} after 30 evaluations; all evaluations made"
     assert text[1].startswith("  x = ")
     assert text[3].startswith("the model puts the function there at ")
-    assert text[4].startswith("improvement expected of one more evaluation: ")
+    assert any(line.startswith("improvement expected of one more evaluation: ") for line in text[4:])
 
 
 def test_maximize_finds_the_top_and_answers_in_the_users_direction() -> None:
@@ -151,7 +151,7 @@ def test_eight_threads_try_every_point_of_a_known_space_once() -> None:
             all_eight.wait(timeout=60)
         return bowl(params)
 
-    result = bktf.minimize(together, {"x": (0, 3), "y": (0, 2)}, n_trials=20, n_jobs=8, seed=0, n_startup_trials=100)
+    result = bktf.minimize(together, {"x": (0, 3), "y": (0, 2)}, n_trials=20, n_jobs=8, seed=seeded(0), n_startup_trials=100)
     done = [tuple(t.params.values()) for t in result.study.trials if t.state == TrialState.COMPLETE]
     assert len(done) == len(set(done)) == 12
 

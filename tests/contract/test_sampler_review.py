@@ -91,7 +91,7 @@ def test_a_range_too_narrow_for_its_size_is_drawn_independently(entry: Any) -> N
 
 def test_values_over_hundreds_of_decades_are_compressed() -> None:
     result = bktf.minimize(lambda p: 10.0 ** p["x"], {"x": (-200.0, 200.0)}, n_trials=12, seed=seeded(0))
-    assert result.fun < 1e-50  # at most 1e-194 (eight seeds): the best value lies at the end of the line
+    assert result.fun < 1e-50  # holds for the start alone: one of its first four points lies in the lowest quarter
     for y in ([1e308, -1e308, 0.0], [1e-300, 1e300, 1.0], [2.0, 2.0, 2.0], [5.0]):
         values = np.array(y)
         for maximize in (False, True):

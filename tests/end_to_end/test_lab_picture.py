@@ -13,6 +13,7 @@ from matplotlib.colors import to_rgba
 from bktf.lab_plot import MAX_NAME, MAX_NAMES, SUGGESTION_COLOUR, plot_slices, shortened
 from bktf.lab_slices import Slice
 from bktf.lab_space import LabSpace, read_lab_space
+from seeds import seeded
 
 LIGANDS = [f"ligand-{i:02d}-phosphine" for i in range(11)] + ["2-dicyclohexylphosphino-2',6'-dimethoxybiphenyl"]
 
@@ -26,7 +27,7 @@ def space_with(folder: Path, **categories: list[str]) -> LabSpace:
 
 
 def slices_of(space: LabSpace, suggested: int) -> list[Slice]:
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     parts = []
     for parameter in space.parameters:
         coordinates = np.linspace(20, 120, 41) if parameter.places is None else parameter.places

@@ -15,6 +15,7 @@ from bktf import lab
 from bktf.cli import main
 from bktf.lab_slices import Slice, effect_along, in_words, slices, small_difference
 from bktf.lab_space import LabSpace, read_lab_space
+from seeds import seeded
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ high = 1
 type = "category"
 values = {json.dumps(LIGANDS)}
 """
-YIELDS = dict(zip(LIGANDS, np.random.default_rng(5).permutation(np.linspace(1, 97, 12)), strict=True))
+YIELDS = dict(zip(LIGANDS, np.random.default_rng(seeded(5)).permutation(np.linspace(1, 97, 12)), strict=True))
 
 
 def ligand_decides(row: dict[str, Any]) -> float:
@@ -46,7 +47,7 @@ def ligand_decides(row: dict[str, Any]) -> float:
 
 
 def random_rows(n: int, seed: int, truth: Callable[[dict[str, Any]], float], ligands: list[str]) -> list[dict[str, Any]]:
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seeded(seed))
     rows = []
     for i in range(n):
         row = {"temperature": round(rng.uniform(20, 120), 1), "idle": round(rng.uniform(), 3), "ligand": ligands[i % len(ligands)]}
@@ -60,7 +61,7 @@ def answered(folder: Path, rows: list[dict[str, Any]], q: int = 1, space: str = 
         writer = csv.DictWriter(file, ["temperature", "idle", "ligand", "yield"])
         writer.writeheader()
         writer.writerows(rows)
-    return lab.answer(folder / "space.toml", folder / "results.csv", q, 0)
+    return lab.answer(folder / "space.toml", folder / "results.csv", q, seeded(0))
 
 
 def words(found: lab.Answer) -> dict[str, str]:
@@ -81,7 +82,7 @@ def space(tmp_path: Path) -> LabSpace:
 
 def slice_of(space: LabSpace, mean: Floats, shared: float, own: float) -> Slice:
     """A slice along the ligands whose values are uncertain together (shared) and each by itself (own)."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     draws = mean + shared * rng.standard_normal((2000, 1)) + own * rng.standard_normal((2000, 12))
     parameter = space.parameters[2]
     return Slice(parameter, np.arange(12.0), mean, np.full(12, np.hypot(shared, own)), draws, 3)
@@ -140,7 +141,7 @@ def test_of_ligands_that_were_not_tried_nothing_is_known_yet(tmp_path: Path, see
     With three seeds of the fit each, the expected difference was at most 0.5 standard deviations, where the limit is 1.6; the bound on
     differences was 50 times the limit of a small effect.
     """
-    tried = [LIGANDS[int(np.random.default_rng(seed).integers(12))]]
+    tried = [LIGANDS[int(np.random.default_rng(seeded(seed)).integers(12))]]
     assert words(answered(tmp_path, random_rows(8, seed, ligand_decides, tried)))["ligand"].startswith("not known yet: ")
 
 
@@ -189,7 +190,9 @@ def test_prediction_uncertainty_and_gain_come_from_one_posterior(
         assert experiment.expected_improvement is not None
         assert 0 <= experiment.expected_improvement <= alone[i] * (1 + 1e-9)
     assert gains[0] >= max(sign * found.experiments[0].predicted - best, 0.0) - 1e-9  # type: ignore[operator]
-    assert main(["suggest", str(tmp_path / "space.toml"), str(tmp_path / "results.csv"), "-n", "3", "--json"]) == 0
+    assert (
+        main(["suggest", "--seed", str(seeded(0)), str(tmp_path / "space.toml"), str(tmp_path / "results.csv"), "-n", "3", "--json"]) == 0
+    )
     assert [s["expected_improvement"] for s in json.loads(capsys.readouterr().out)["suggestions"]] == pytest.approx(gains)
     lines = [line for line in lab.explain(found) if line.startswith("suggestion ")]
     start = f"on average it improves on the best result ({sign * best:g}) by "

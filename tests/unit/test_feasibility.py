@@ -180,9 +180,17 @@ def test_a_thin_band_of_a_box_is_followed_from_points_that_were_tried() -> None:
         return bool(abs(point[2] - point[:2].sum() / 2) < 0.0002)
 
     posterior = bktf.fit(
-        [np.linspace(0, 1, 9)] * 3, X, -((X - 0.4) ** 2).sum(axis=1), seed=0, rank=0, local=True, n_sweeps=20, n_burn_in=12, n_chains=2
+        [np.linspace(0, 1, 9)] * 3,
+        X,
+        -((X - 0.4) ** 2).sum(axis=1),
+        seed=seeded(0),
+        rank=0,
+        local=True,
+        n_sweeps=20,
+        n_burn_in=12,
+        n_chains=2,
     )
     for seed in range(3):
-        choice = acq.choose(posterior, "ei", exclude=X, feasible=feasible, free={0, 1, 2}, seed=seed)
+        choice = acq.choose(posterior, "ei", exclude=X, feasible=feasible, free={0, 1, 2}, seed=seeded(seed))
         assert choice.point is not None
         assert feasible(choice.point)

@@ -46,12 +46,16 @@ def test_draws_on_the_grid_are_the_form_of_factors_and_weights(posterior: bktf.P
 
 @pytest.mark.parametrize("kernel", ["matern12", "matern32", "matern52", "squared_exponential"])
 def test_moments_off_the_grid_are_those_of_many_draws(kernel: str) -> None:
-    """Conditional moments against draws of the same posterior: differences within five standard errors of the bridges."""
+    """Conditional moments against draws of the same posterior."""
     posterior = fitted(kernel=kernel, n_sweeps=3100, n_burn_in=100)
-    draws = posterior.draws_at(OFF_GRID)
-    error = posterior.std(OFF_GRID) / np.sqrt(posterior.n_draws)
-    assert np.all(np.abs(draws.mean(axis=0) - posterior.mean(OFF_GRID)) <= 5 * error)
-    assert np.all(np.abs(draws.std(axis=0) / posterior.std(OFF_GRID) - 1) <= 0.15)
+    mean, variance = posterior.moments_by_draw(OFF_GRID)
+    np.testing.assert_allclose(posterior.mean(OFF_GRID), mean.mean(axis=0))
+    np.testing.assert_allclose(posterior.std(OFF_GRID), np.sqrt(mean.var(axis=0) + variance.mean(axis=0)))
+    # Given the chain these are independent with mean 0 and variance 1: within 3.0 and 3.0 standard errors in 40 fits, limits at 6 and 8,
+    # because products of two normals have longer tails.
+    white = (posterior.draws_at(OFF_GRID) - mean) / np.sqrt(variance)
+    assert np.all(np.abs(white.mean(axis=0)) < 6 / np.sqrt(len(white)))
+    assert np.all(np.abs((white**2).mean(axis=0) - 1) < 8 * np.sqrt(2 / len(white)))
 
 
 def test_an_off_grid_draw_is_not_the_nearest_cell_and_is_joint_over_points(posterior: bktf.Posterior) -> None:
@@ -59,7 +63,7 @@ def test_an_off_grid_draw_is_not_the_nearest_cell_and_is_joint_over_points(poste
     nearest = posterior.draws_at([[0.0, 0.0], [0.0, 0.0]])
     assert not np.any(draws[:, 0] == nearest[:, 0])
     near_twins = np.corrcoef(draws[:, 0], draws[:, 1])[0, 1]  # 0.01 apart on one axis
-    assert near_twins > 0.98  # at least 0.9958 (12 seeds)
+    assert near_twins > 0.97  # at least 0.9946 (30 seeds)
 
 
 def test_the_same_call_gives_the_same_draws(posterior: bktf.Posterior) -> None:
@@ -141,7 +145,7 @@ def test_leave_one_out_predicts_each_point_from_the_others() -> None:
     assert result.mean.shape == result.std.shape == result.log_density.shape == result.pit.shape == (14,)
     assert np.all((result.pit >= 0) & (result.pit <= 1))
     in_sample = np.abs(posterior.mean(posterior.X) - posterior.y)
-    assert np.mean(np.abs(result.mean - result.y)) > np.mean(in_sample)  # at least ten times as large (12 seeds)
+    assert np.mean(np.abs(result.mean - result.y)) > np.mean(in_sample)  # at least six times as large (30 seeds)
     assert "coverage" in str(result)
     some = bktf.leave_one_out(posterior, index=[3, 5])
     np.testing.assert_array_equal(some.mean, result.mean[[3, 5]])

@@ -18,6 +18,7 @@ from bktf.axes import Axis
 from bktf.fitting import make_problem, new_state
 from bktf.model import Priors, Settings, resolve_kernels
 from bktf.records import Problem, State
+from seeds import seeded
 
 Floats = NDArray[np.float64]
 
@@ -142,7 +143,7 @@ def draw_many(problem: Problem, seed: int) -> PriorDraws:
         np.empty(per_axis), np.empty((N, n_components)), np.empty((N, n_components)), np.empty(per_axis), np.empty(N),
         np.empty((N, n_dims + 2)), np.empty(N),
     )  # fmt: skip
-    fill_with_draws(problem, new_state(problem), draws, np.random.default_rng(seed))
+    fill_with_draws(problem, new_state(problem), draws, np.random.default_rng(seeded(seed)))
     return draws
 
 
