@@ -178,14 +178,15 @@ def summaries_of(f: Floats) -> Floats:
 
 @pytest.mark.parametrize(("kernel", "shared"), [("matern32", False), ("matern52", True), ("squared_exponential", False)])
 def test_at_the_default_prior_the_truth_is_one_of_the_draws_of_chains_that_start_from_it(kernel: str, shared: bool) -> None:
-    """Ranks of the truth among nine states that a chain from the truth could have come from are exactly uniform.
+    """Ranks of the truth among nine states that share a hub with it are exactly uniform.
 
     Under the default prior the noise is a tenth of the signal and chains hardly move between explanations of the data, so draws of a chain
     from elsewhere say nothing about the truth's rank. But the truth θ is itself a draw from the posterior given its data. Going backward in
     time from θ leads to a hub, and forward from the hub, as many sweeps, to a new state; given hub and data, θ and nine such states are
     independent draws from one distribution. So they are exchangeable, and the rank of the truth among them is uniform, for any function
     of the state, for any number of sweeps, mixed or not (Besag and Clifford 1989, Generalized Monte Carlo significance tests).
-    Ranks along one chain that starts at the truth would not be uniform: its end is exchangeable with the truth at best by pairs.
+    Ranks along one chain that starts at the truth would not be uniform: later states are draws from the posterior, too, but exchangeable
+    with the truth neither together nor, as a sweep is not reversible, one by one.
 
     Each update is reversible, so time runs backward where they are applied in reverse order: weights, noise, and then the axes of a problem
     whose components and axes are in reverse order. Coordinates that were not observed are drawn with the truth on the whole grid, and by
