@@ -51,6 +51,8 @@ class Priors:
     local_share_logit_mean, local_share_logit_var: the logarithm of ρ / (1 − ρ) / D ~ N(mean, var), ρ the share of every ordered axis of
         the local component that is constant: near 1 main effects, near 0 everything depends on all axes at once. With odds of D / 2
         about two of D ordered axes act together; D counts axes of levels too
+    Parameters of the local component are cut to l in [1e-3, 1e3], a variance in [1e-8, 1e8] and log odds of ρ in [−8, 8], whose prior is
+        centred at 7 at the most
 
     Paper: section 3.1.
     """
