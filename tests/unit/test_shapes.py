@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from scipy import stats
 
 from bktf import shapes
 from bktf.history import History
@@ -153,6 +154,28 @@ def test_sweeps_without_a_burn_in_keep_its_share() -> None:
     assert make_strategy("default", {"n_sweeps": 200}).n_burn_in == 170
     assert make_strategy("default", {"n_sweeps": 1}).n_burn_in == 0
     assert make_strategy("paper", {"n_sweeps": 300}).n_burn_in == 200
+
+
+@pytest.mark.parametrize("shape", ["process", "components", "both"])
+def test_known_noise_reaches_every_shape(shape: str) -> None:
+    X = points(13)
+    strategy = Strategy(noise_std=0.3, n_sweeps=6, n_burn_in=3, rank=2, compress=False)
+    posterior = shapes.fit_shape(shape, strategy, AXES, X, wave(X), maximize=False, seed=seeded(0))
+    np.testing.assert_allclose(posterior.noise_std, 0.3)
+
+
+def test_the_predictive_score_is_that_of_a_normal_with_the_spread_of_draws_and_within_them() -> None:
+    X = points(14)
+    process = shapes.fit_process(AXES, X, 5 * wave(X), None, seed=seeded(0), **RUN)
+    assert process.local is not None
+    left_out = np.array([0, 3, 9])
+    mean, variance = shapes.leave_out(process.local, left_out)
+    scale, shift = process.standardisation.scale, process.standardisation.mean
+    centre = shift + scale * mean.mean(axis=0)
+    spread = scale * np.sqrt(mean.var(axis=0) + variance.mean(axis=0))
+    assert mean.var(axis=0).max() > 0
+    expected = stats.norm.logpdf(process.y[left_out], centre, spread).sum()
+    assert shapes.predictive_score(process, left_out) == pytest.approx(expected, rel=1e-9)
 
 
 def test_noise_as_large_as_the_signal_is_seen_as_noise() -> None:

@@ -62,3 +62,19 @@ def test_all_observations_are_kept_where_they_are_few() -> None:
 def test_repeated_points_do_not_stop_the_choice() -> None:
     X = np.zeros((50, 3))
     assert choose_subset(X, ORDERED, np.zeros(50), 10).size == 10
+
+
+@pytest.mark.parametrize("on_levels", [ORDERED, MIXED])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_subset_is_that_of_the_rule_applied_one_point_at_a_time(seed: int, on_levels: Flags) -> None:
+    """Two different levels are 1 apart, whatever their numbers; the rest is filled farthest first."""
+    X, y = observations(seed, 120)
+    apart = [[sum((a != b) if level else (a - b) ** 2 for a, b, level in zip(x, z, on_levels, strict=True)) for z in X] for x in X]
+    size, best_first = 40, sorted(range(120), key=lambda i: -y[i])
+    kept = set(best_first[:16]) | set(range(114, 120))
+    by_distance = sorted(range(120), key=lambda i: min(apart[i][j] for j in best_first[:N_INCUMBENTS]))
+    kept |= set([i for i in by_distance if i not in kept][:8])
+    while len(kept) < size:
+        left = [i for i in range(120) if i not in kept]
+        kept.add(max(left, key=lambda i: min(apart[i][j] for j in kept)))
+    assert choose_subset(X, on_levels, y, size).tolist() == sorted(kept)
