@@ -1,0 +1,84 @@
+"""Small decisions of the engine, each against its documented rule."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from optuna.distributions import FloatDistribution
+
+import bktf
+from bktf import suggestion
+from bktf.acquisition import Choice, choose
+from bktf.history import History
+from bktf.space import parameters_of
+from bktf.strategy import Strategy
+from bktf.suggestion import CAUTION_WINDOW, caution, fit_history, next_point
+from bktf.warping import Warp
+from seeds import seeded
+
+Floats = NDArray[np.float64]
+BOX = parameters_of({"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}, ())
+
+
+def tried_then(first_fail: bool, n: int = 60) -> History:
+    """A history of which the first or the last half failed."""
+    X = np.random.default_rng(seeded(0)).random((n, 2))
+    failed = X[: n // 2] if first_fail else X[n // 2 :]
+    good = X[n // 2 :] if first_fail else X[: n // 2]
+    return History(good, good.sum(axis=1), failed, X, np.empty((0, 2)))
+
+
+def test_caution_follows_the_latest_trials() -> None:
+    assert CAUTION_WINDOW == 30
+    assert caution(tried_then(first_fail=True)) == pytest.approx(12 * 2 ** (-0.1 / 0.03))
+    assert caution(tried_then(first_fail=False)) == 400
+
+
+def test_a_tenth_of_failures_gives_the_documented_caution() -> None:
+    X = np.random.default_rng(seeded(1)).random((30, 2))
+    history = History(X[3:], X[3:, 0], X[:3], X, np.empty((0, 2)))
+    assert caution(history) == pytest.approx(12)
+    assert caution(history._replace(failed=X[:6])) == pytest.approx(12 * 2 ** (0.1 / 0.03))
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_the_warp_is_linear_up_to_the_lower_quartile_of_the_distances(maximize: bool) -> None:
+    y = np.arange(101.0)
+    warp = Warp.of(y, maximize)
+    assert (warp.best, warp.scale) == (100.0 if maximize else 0.0, 25.0)
+    worst = -100.0 if maximize else 100.0
+    assert warp.forward(y)[0 if maximize else -1] == pytest.approx(warp.best + np.sign(worst) * 25 * np.log(1 + 100 / 25))
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("repeats", [False, True])
+def test_where_repeats_are_allowed_improvement_counts_from_the_best_posterior_mean(
+    repeats: bool, maximize: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(seeded(2))
+    X = rng.random((14, 2))
+    history = History(X, X.sum(axis=1) + rng.standard_normal(14), np.empty((0, 2)), X, np.empty((0, 2)))
+    strategy = Strategy(allow_repeats=repeats, noise_std=1.0, compress=False)
+    model = fit_history(BOX, history, strategy, maximize, seeded(2), {})
+    asked: list[Any] = []
+
+    def ask(*arguments: Any, **settings: Any) -> Choice:
+        asked.append(settings["best"])
+        return choose(*arguments, **settings)
+
+    monkeypatch.setattr(suggestion, "choose", ask)
+    next_point(model, strategy, maximize, seeded(2), np.empty((0, 2)), np.empty((0, 2)), None, {})
+    signed = model.posterior.mean(X) if maximize else -model.posterior.mean(X)
+    assert asked == [pytest.approx(signed.max()) if repeats else None]
+    assert signed.max() < (history.y if maximize else -history.y).max()
+
+
+def test_the_draws_that_choose_come_from_all_chains() -> None:
+    X = np.random.default_rng(seeded(3)).random((10, 2))
+    posterior = bktf.fit([np.linspace(0, 1, 5)] * 2, X, X[:, 0], seed=seeded(3), rank=0, local=True, n_sweeps=20, n_burn_in=10, n_chains=4)
+    assert posterior.local is not None
+    fewer, kept = posterior.local.thinned(16)
+    assert len(kept) == 16 == len(fewer.logs)
+    assert np.bincount(kept // 10, minlength=4).tolist() == [4, 4, 4, 4]
+    np.testing.assert_array_equal(fewer.logs, posterior.local.logs[kept])
