@@ -65,7 +65,7 @@ class BKTFSampler(BaseSampler):
         model: the shape of the surrogate. "process": a fully Bayesian Gaussian process. "components": products of factors, the paper's
             model. "both": the two in one sampler. "auto", the default: a process where a parameter is continuous or most parameters are
             unordered categories; on other finite spaces the two take turns, one each up to 20 points, then components five times of
-            six (on spaces of more than 100,000 points one each again from 100 points on). With "max" and "thompson" it is components.
+            six (on spaces of more than 100,000 points a process alone from 100 points on). With "max" and "thompson" it is components.
             Beyond 200 trials a process sees a subset: the best, the latest, the neighbours of the best, others spread over the space.
         rank: components of the surrogate; by default 3, at most 10,000.
         n_sweeps: sweeps of each chain of components; by default 400, at most 10 million.

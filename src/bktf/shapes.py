@@ -3,8 +3,9 @@
     process       a Gaussian process alone (the local component without components), of plain or of warped values
     components    products of factors, the paper's model, of plain values: a warp would bend sums and products into something else
     both          components and a local component in one sampler
-    auto          a process where a parameter is continuous, and where most parameters are unordered categories. On other finite spaces
-                  coordinates come again, and what components learn at one point they know of a whole row: there the two take turns
+    auto          a process where a parameter is continuous, where most parameters are unordered categories, and in long studies of large
+                  finite spaces. On other finite spaces coordinates come again, and what components learn at one point they know of a
+                  whole row: there the two take turns
 
 The cost of a process is cubic, so beyond MAX_PROCESS observations it sees a subset of them (`subset`); components see all.
 
@@ -35,7 +36,7 @@ MAX_PROCESS = 200  # observations that a process or a local component sees at mo
 EARLY = 20  # points up to which a process has every second turn on a finite space: it needs fewer to be of use
 EARLY_TURNS, LATER_TURNS = 2, 6  # of which the process has one
 LARGE_SPACE = 1e5  # points of a finite space beyond which coordinates seldom come again
-LARGE_SPACE_TURNS = 100  # points tried from which on a process has every second turn on such a space
+LARGE_SPACE_TURNS = 100  # points tried from which on a process has every turn on such a space
 SHOWN_SWEEPS, SHOWN_CHAINS = 64, 4  # of a process that is shown, so that quantiles come from enough draws
 
 
@@ -55,10 +56,10 @@ def shape_of(strategy: Strategy, parameters: Sequence[Parameter], turn: int) -> 
     if strategy.model != "auto":
         return strategy.model
     size = n_points(parameters)
-    if size == math.inf or 2 * sum(p.is_unordered for p in parameters) > len(parameters):
+    mostly_unordered = 2 * sum(p.is_unordered for p in parameters) > len(parameters)
+    if size == math.inf or mostly_unordered or (size > LARGE_SPACE and turn >= LARGE_SPACE_TURNS):
         return "process"
-    is_even = turn < EARLY or (size > LARGE_SPACE and turn >= LARGE_SPACE_TURNS)
-    return "components" if turn % (EARLY_TURNS if is_even else LATER_TURNS) else "process"
+    return "components" if turn % (EARLY_TURNS if turn < EARLY else LATER_TURNS) else "process"
 
 
 def fit_shape(

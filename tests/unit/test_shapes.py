@@ -42,7 +42,7 @@ SCREEN, ORDERED_SCREEN = parameters_of(LEVELS, ()), parameters_of(LEVELS, ("b",)
     [
         ("auto", BOX, 20, "process"), ("auto", BOX, 701, "process"), ("auto", GRID, 18, "process"), ("auto", GRID, 19, "components"),
         ("auto", GRID, 22, "components"), ("auto", GRID, 24, "process"), ("auto", GRID, 302, "components"),
-        ("auto", LARGE_GRID, 98, "components"), ("auto", LARGE_GRID, 100, "process"), ("auto", LARGE_GRID, 101, "components"),
+        ("auto", LARGE_GRID, 98, "components"), ("auto", LARGE_GRID, 100, "process"), ("auto", LARGE_GRID, 101, "process"),
         ("auto", LARGE_GRID, 104, "process"), ("auto", SCREEN, 19, "process"), ("auto", SCREEN, 28, "process"),
         ("auto", ORDERED_SCREEN, 19, "components"),
         ("process", GRID, 701, "process"), ("components", BOX, 20, "components"), ("both", GRID, 20, "both"), ("both", GRID, 701, "both"),
