@@ -71,7 +71,7 @@ def choose(
             weights integrated out only the threshold sees them, not the weights' distribution.)
         integrate_weights: for "ei", integrate the weights out given each draw's factors, which makes log EI finite everywhere.
         feasible: whether a point (D,) may be tried; only points for which it is true are chosen. If it has an attribute `points` (N, D),
-            those are all such points (None: not known), and they are compared instead of searched for.
+            those are all such points (None: not known); up to 20,000 of them are compared instead of searched for.
         chance: the chance (n,) that trying each of some points (n, D) succeeds at all; what a point promises is weighted by it. If it has
             a method on_axes(axes) that returns the same as a function of cells, that is used.
         fixed: axes that must keep a value, as {axis: value}; the value must be a point of the axis.

@@ -17,7 +17,7 @@ from bktf.lab_table import Row, Table, new_header, read_table, settable
 from bktf.posterior import Posterior
 from bktf.space import Parameter, values_at
 from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
-from bktf.suggestion import fit_history, fit_shown, next_points
+from bktf.suggestion import Model, fit_history, fit_shown, next_points
 
 Floats = NDArray[np.float64]
 
@@ -46,6 +46,7 @@ class Answer:
     experiments: tuple[Experiment, ...]
     best: Row | None
     posterior: Posterior | None  # in the user's units; None during the start
+    notes: tuple[str, ...] = ()  # what a reader of the suggestions must know
 
 
 def answer(space_file: Path, table_file: Path, q: int, seed: int) -> Answer:
@@ -79,9 +80,24 @@ def _answer(space: LabSpace, table_file: Path, q: int, seed: int) -> Answer:
         return Answer(space, table, experiments, best, None)
     fit_seed = seed_for(seed, len(table.rows))
     model = fit_history(parameters, history, strategy, space.maximize, fit_seed, {})
-    plain = fit_shown(parameters, history, strategy, space.maximize, fit_seed)
+    plain = fit_shown(parameters, history, strategy, space.maximize, fit_seed).posterior
     chosen = next_points(model, strategy, space.maximize, fit_seed, q, restriction)
-    return Answer(space, table, _described(space, parameters, plain, chosen, history.pending), best, plain)
+    experiments = _described(space, parameters, plain, chosen, history.pending)
+    return Answer(space, table, experiments, best, plain, _notes(model, history, chosen))
+
+
+def _notes(model: Model, history: History, chosen: list[Suggestion]) -> tuple[str, ...]:
+    """What the model left out, and whether the search was poor."""
+    notes = []
+    if model.n_outliers:
+        notes.append(f"{model.n_outliers} of {len(history.y)} results are so much worse than all others that they count as failed")
+    if len(model.posterior.y) < len(history.y) - model.n_outliers:
+        notes.append(
+            f"the model sees {len(model.posterior.y)} of {len(history.y)} results: the best, the latest and others spread over the space"
+        )
+    if any(s.is_poor for s in chosen):
+        notes.append("the constraints allow so little that only experiments near to earlier ones were compared; better ones may be missed")
+    return tuple(notes)
 
 
 def linear_constraints(space: LabSpace) -> tuple[LinearConstraint, ...]:
@@ -188,6 +204,7 @@ def as_json(found: Answer) -> dict[str, Any]:
             "failed": sum(row.failed for row in found.table.rows),
             "pending": sum(row.result is None and not row.failed for row in found.table.rows),
         },
+        "notes": list(found.notes),
     }  # fmt: skip
 
 
@@ -213,6 +230,7 @@ def as_lines(found: Answer) -> list[str]:
         lines = [f"{said}; no result yet"]
     else:
         lines = [f"{said}; best {space.objective} {as_text(found.best.result)}{_unit(space.unit)} in row {found.best.number}"]
+    lines += [f"({note})" for note in found.notes]
     if not found.experiments:
         return [*lines, "every point of the space was tried or is pending: there is nothing left to suggest"]
     heads = [name + (f" [{space.units[name]}]" if space.units[name] else "") for name in space.distributions]

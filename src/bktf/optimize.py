@@ -22,10 +22,12 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from bktf.history import INTERRUPTED, History, read_history, read_published
 from bktf.model import MAX_TRIALS, whole_number
 from bktf.posterior import Posterior
-from bktf.sampler import BKTFSampler, parameter_names
+from bktf.sampler import POOR_SEARCH, BKTFSampler, parameter_names
 from bktf.space import Parameter, can_be_modelled, parameters_of, read_space, values_at
 from bktf.strategy import Suggestion, seed_for
 from bktf.suggestion import Model, fit_history, fit_shown, next_points
+
+TOLD_APART = 0.1  # standard deviations by which the best expected point must be better than the best observed one to be mentioned
 
 Callback = Callable[[Study, FrozenTrial], None]
 Objective = Callable[[dict[str, Any]], SupportsFloat]
@@ -70,12 +72,17 @@ class Result:
         return fit_history(self._parameters, self._history, self._sampler._strategy, self._maximize, seed, {})
 
     @functools.cached_property
+    def _shown(self) -> Model:
+        """What is shown to people."""
+        return fit_shown(self._parameters, self._history, self._sampler._strategy, self._maximize, seed_for(self._sampler._seed, 0))
+
+    @functools.cached_property
     def posterior(self) -> Posterior:
         """The surrogate given all trials: points and values in your units and direction, columns in the order of the space.
 
         A category is its index (an ordered list its values); parameters with a single value have no column. Fitted when first asked for.
         """
-        return fit_shown(self._parameters, self._history, self._sampler._strategy, self._maximize, seed_for(self._sampler._seed, 0))
+        return self._shown.posterior
 
     @property
     def x_expected(self) -> dict[str, Any]:
@@ -92,10 +99,13 @@ class Result:
         """`x_expected` and `fun_expected`, by the surrogate that is shown."""
         if not self._parameters:
             return self.x, self.fun
-        tried = [trial.params for trial in _inside(self.study, self._parameters)]
-        means = self.posterior.mean(np.array([[p.coordinate(params[p.name]) for p in self._parameters] for params in tried], dtype=float))
+        trials = _inside(self.study, self._parameters)
+        points = np.array([[p.coordinate(t.params[p.name]) for p in self._parameters] for t in trials], dtype=float)
+        failed = {tuple(row) for row in self._shown.history.failed.tolist()}  # what was set aside is among them
+        kept = [i for i, point in enumerate(points.tolist()) if tuple(point) not in failed]
+        means = self.posterior.mean(points[kept])
         best = int(means.argmax() if self._maximize else means.argmin())
-        return dict(tried[best]), float(means[best])
+        return dict(trials[kept[best]].params), float(means[best])
 
     def suggest(self, q: int = 1) -> list[dict[str, Any]]:
         """The q points to try next, together; fewer where the space has no more."""
@@ -105,7 +115,10 @@ class Result:
         sampler = self._sampler
         feasible = sampler._feasible_point(self._parameters, self._constants)
         seed = seed_for(sampler._seed, len(self.study.trials))
-        return next_points(self._model, sampler._strategy, self._maximize, seed, q, feasible)
+        found = next_points(self._model, sampler._strategy, self._maximize, seed, q, feasible)
+        if any(suggestion.is_poor for suggestion in found):
+            sampler._say_once("poor", self.study.study_name, POOR_SEARCH)
+        return found
 
     @property
     def _constants(self) -> dict[str, Any]:
@@ -123,14 +136,17 @@ class Result:
         lines += [f"  {name:<{width}} = {_shown(value)}" for name, value in self.x.items()]
         if self._parameters and self.nfev > 1:
             point = np.array([[p.coordinate(self.x[p.name]) for p in self._parameters]], dtype=float)
-            lines.append(f"the model puts the function there at {self.posterior.mean(point)[0]:.6g} ± {self.posterior.std(point)[0]:.2g}")
-            if self.x_expected != self.x:
+            mean, std = float(self.posterior.mean(point)[0]), float(self.posterior.std(point)[0])
+            lines.append(f"the model puts the function there at {mean:.6g} ± {std:.2g}")
+            if self.x_expected != self.x and abs(self.fun_expected - mean) > TOLD_APART * std:
                 lines.append(f"it expects the best value, {self.fun_expected:.6g} on average, of another point that was tried:")
                 lines += [f"  {name:<{width}} = {_shown(value)}" for name, value in self.x_expected.items()]
             for suggestion in self._suggestions(1):
                 if suggestion.expected_improvement is not None:  # of the model that chooses; all numbers here are of the one that is shown
                     shown = self.posterior if self._maximize else self.posterior.negated()
-                    gain = float(shown.expected_improvement(suggestion.point[None])[0])
+                    repeats = self._sampler._strategy.allow_repeats
+                    best = float(shown.mean(shown.X).max()) if repeats else None  # what the choice counts from, too
+                    gain = float(shown.expected_improvement(suggestion.point[None], best)[0])
                     lines.append(f"improvement expected of one more evaluation: {gain:.2g}")
         return "\n".join(lines)
 

@@ -1,7 +1,7 @@
 """What a pruned trial says of its point: its last intermediate value, translated by what completed trials show.
 
-Reported and returned values need not be on one scale, or related at all. With x_j what completed trial j reported at the step where the
-pruned trial stopped, and y_j what it returned:
+Reported and returned values need not be on one scale, or related at all. With x_j what completed trial j reported at the last step of
+the pruned trial that MIN_PAIRS completed ones share, and y_j what it returned:
 
     no trial has completed          the intermediate value itself: there is nothing to compare it with
     fewer than MIN_PAIRS pairs      as TPE ranks them: worse than every completed trial, those that got further first

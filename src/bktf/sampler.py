@@ -40,6 +40,11 @@ MAX_AGREEMENTS = 5  # times a worker chooses, because another one published the 
 MAX_WAIT = 0.05  # seconds it waits at most before it chooses again, the first time
 BELIEVED_AFTER = 10  # finished trials after which a define-by-run space is taken to have shown all its parameters
 
+POOR_SEARCH = (
+    "`feasible` allows so little of the space that only points near to tried ones were compared; better ones may be missed. Leave out a "
+    "parameter that the others determine, or make one categorical parameter of the candidates"
+)
+
 _logger = logging.getLogger("bktf")
 
 
@@ -52,14 +57,15 @@ class BKTFSampler(BaseSampler):
 
     Parameters that every trial has are chosen together; conditional ones are left to `independent_sampler`. Failed trials (an exception
     that is caught, or NaN) make their neighbourhood less attractive; they are not retried and not given a value. A trial that Ctrl-C ended
-    says nothing of its point. Pruned trials count with their last intermediate value. On a finite space no point is suggested twice, and
-    the study stops when nothing is left. Trials that begin before any has finished may repeat each other, where the space is not known
-    yet; `search_space` closes that.
+    says nothing of its point. Pruned trials count through what completed ones show of their reports. On a finite space no point is
+    suggested twice, and the study stops when nothing is left. Trials that begin before any has finished may repeat each other, where the
+    space is not known yet; `search_space` closes that.
 
     Args:
         seed: makes suggestions reproducible; with the same trials in the storage they are the same in another process.
-        n_startup_trials: trials with a value or a failure before the model is used; by default D + 4 (with the preset "paper" D), where D
-            counts the parameters that are chosen together; at most 10 million. Start points are those of a scrambled Sobol sequence.
+        n_startup_trials: trials that were evaluated, one of them with a value, before the model is used; by default D + 4 (with the
+            preset "paper" D), where D counts the parameters that are chosen together; at most 10 million. Start points are those of a
+            scrambled Sobol sequence.
         acquisition: "ei" (expected improvement), "ucb", "max" (over draws, what the paper's experiments use) or "thompson".
         beta: weight of the standard deviation in "ucb".
         model: the shape of the surrogate. "process": a fully Bayesian Gaussian process. "components": products of factors, the paper's
@@ -249,7 +255,7 @@ class BKTFSampler(BaseSampler):
         history = read_history(trials, parameters, maximize, trial.number, datetime.now())
         seed = seed_for(self._seed, trial.number)
         model = None
-        if len(history.y) and len(history.y) + len(history.failed) >= strategy.n_startup(len(parameters)):
+        if len(history.y) and len(history.tried) >= strategy.n_startup(len(parameters)):
             warm = self._last.get(study.study_name) if strategy.warm_start else None
             model = fit_history(parameters, history, strategy, maximize, seed, fixed, warm)
             if strategy.warm_start:
@@ -263,7 +269,7 @@ class BKTFSampler(BaseSampler):
             if len(model.posterior.y) < len(history.y) - model.n_outliers:
                 self._say_once(
                     "subset", study.study_name,
-                    f"from {MAX_PROCESS} trials on the Gaussian process sees {MAX_PROCESS} of them: the best, the latest, the neighbours "
+                    f"beyond {MAX_PROCESS} trials the Gaussian process sees {MAX_PROCESS} of them: the best, the latest, the neighbours "
                     "of the best, and others spread over the space",
                 )  # fmt: skip
 
@@ -289,8 +295,7 @@ class BKTFSampler(BaseSampler):
                 if suggestion.is_poor:
                     self._say_once(
                         "poor", study.study_name,
-                        "`feasible` allows so little of the space that only points near to tried ones were compared; better ones may be "
-                        "missed. Leave out a parameter that the others determine, or make one categorical parameter of the candidates",
+                        POOR_SEARCH,
                     )  # fmt: skip
                 if suggestion.is_repeat and not strategy.allow_repeats:
                     self._end_or_repeat(study, trial)
@@ -340,13 +345,16 @@ class BKTFSampler(BaseSampler):
         if feasible is None:
             return None
         key = (parameters, repr(constants))
-        if self._feasibility is None or self._feasibility[0] != key:
+        known, kept = self._feasibility or (None, None)  # read once: another thread may ask for another study
+        if kept is None or known != key:
 
             def of_point(point: Floats) -> bool:
                 return bool(feasible({**constants, **values_at(parameters, point)}))
 
-            self._feasibility = key, Feasibility(parameters, of_point)
-        return self._feasibility[1]
+            kept = Feasibility(parameters, of_point)
+            self._feasibility = key, kept
+            return kept
+        return kept
 
     def _check_ordinal(self, parameters: tuple[Parameter, ...]) -> None:
         for p in parameters:
@@ -394,7 +402,7 @@ class BKTFSampler(BaseSampler):
         if feasible is None:
             return len(taken) >= total
         if feasible.points is not None:
-            return all(tuple(point) in taken for point in feasible.points.tolist())
+            return len(feasible.points) > 0 and all(tuple(point) in taken for point in feasible.points.tolist())
         rng = np.random.default_rng(self._seed)
         return any_left(parameters, lambda point: point not in taken and feasible(np.array(point)), {}, rng) is None
 

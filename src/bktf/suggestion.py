@@ -147,9 +147,9 @@ def fit_history(
     return Model(posterior, Chance(success, caution(history._replace(failed=failed))), on_axes, free, in_turn, n_outliers)
 
 
-def fit_shown(parameters: Sequence[Parameter], history: History, strategy: Strategy, maximize: bool, seed: int) -> Posterior:
-    """The surrogate that is shown to people; values that were set aside are not in it either."""
-    return fit_history(parameters, history, strategy, maximize, seed, {}, shown_as=shown(strategy)).posterior
+def fit_shown(parameters: Sequence[Parameter], history: History, strategy: Strategy, maximize: bool, seed: int) -> Model:
+    """The surrogate that is shown to people; values that were set aside are not in it either, and count as failed."""
+    return fit_history(parameters, history, strategy, maximize, seed, {}, shown_as=shown(strategy))
 
 
 def caution(history: History) -> float:
@@ -188,6 +188,8 @@ def next_point(
 
     choice = ask(None if strategy.allow_repeats else avoid, inside)
     is_repeat = choice.point is None
+    if is_repeat and model.free:
+        raise NothingFeasible(NOTHING_FOUND)  # a continuous space is never exhausted: feasible points were not found
     if is_repeat:
         choice = ask(None, np.empty((0, len(signed.grid))))
     if choice.point is None:

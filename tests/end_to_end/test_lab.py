@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bktf import lab
 from bktf.cli import main
 from bktf.lab_space import EXAMPLE, LabError, read_lab_space
 from bktf.lab_table import read_table
@@ -466,3 +467,17 @@ def test_mutated_files_that_are_still_good_are_answered(tmp_path: Path, capsys: 
             assert code == 0 or "feasible" in err, err
             answered += 1
     assert answered > 8
+
+
+def test_what_the_model_left_out_is_said(tmp_path: Path) -> None:
+    """A result that no smooth function explains counts as failed, and the answer says so."""
+    (tmp_path / "space.toml").write_text(
+        '[objective]\nname = "y"\ndirection = "maximize"\n[parameters.a]\ntype = "float"\nlow = 0\nhigh = 1\n'
+        '[parameters.b]\ntype = "float"\nlow = 0\nhigh = 1\n'
+    )
+    rows = [f"{a},{b},{-((a - 0.3) ** 2) - b if (a, b) != (0.5, 0.5) else -1e6}" for a in (0.1, 0.5, 0.9) for b in (0.1, 0.5, 0.8)]
+    (tmp_path / "results.csv").write_text("a,b,y\n" + "\n".join(rows) + "\n")
+    found = lab.answer(tmp_path / "space.toml", tmp_path / "results.csv", 1, 0)
+    assert found.notes == ("1 of 9 results are so much worse than all others that they count as failed",)
+    assert f"({found.notes[0]})" in lab.as_lines(found)
+    assert lab.as_json(found)["notes"] == list(found.notes)

@@ -429,7 +429,7 @@ MUTATIONS = (
     Mutation(
         name="failures do not count for the start",
         file="sampler.py",
-        old="len(history.y) + len(history.failed) >= strategy",
+        old="len(history.tried) >= strategy",
         new="len(history.y) >= strategy",
         breaks="where most trials fail the start design goes on and on",
         tests=SAMPLER,
