@@ -85,10 +85,13 @@ def test_ascent_finds_nearly_what_enumeration_finds_under_restrictions(monkeypat
 
 
 def test_a_tiny_feasible_corner_of_a_large_grid_is_found_or_said_to_be_missing() -> None:
-    posterior = small(1, sizes=(40, 40, 40))
-    corner = acq.choose(posterior, "ei", feasible=lambda p: bool(np.all(p > 0.9)))
-    assert corner.point is not None
-    assert np.all(corner.point > 0.9)
+    found = 0
+    for seed in range(4):  # all of 30; were one in 30 missed, all four had a chance of 1e-6
+        posterior = small(seed, sizes=(40, 40, 40))
+        corner = acq.choose(posterior, "ei", feasible=lambda p: bool(np.all(p > 0.9))).point
+        assert corner is None or np.all(corner > 0.9)
+        found += corner is not None
+    assert found >= 1
     assert acq.choose(posterior, "ei", feasible=lambda p: bool(p[0] > 2)).point is None
 
 

@@ -89,7 +89,7 @@ def test_the_certificate_is_never_wrong_for_higher_ranks(rank: int, main: bool, 
         assert found.bound >= truth - slack
         assert abs(forms.values(found.cell[None])[found.draw, 0] - found.value) <= slack
         closed += found.bound - found.value <= slack
-    assert closed >= 50
+    assert closed >= 50  # 71 to 88 in 16 runs; with 72 in a hundred, below 50 with a chance of 1e-6
 
 
 @pytest.mark.parametrize(("rank", "main"), [(1, False), (2, False), (2, True), (3, False), (4, False)])
