@@ -68,6 +68,7 @@ study-comparison: .venv-peers/.ready
 
 study-hard-use: $(READY)
 	$(BIN)/python -m benchmarks.hard_use
+	$(BIN)/python -m benchmarks.reproduction_page
 
 study-sampler: $(READY)
 	$(BIN)/python -m benchmarks.sampler_study
