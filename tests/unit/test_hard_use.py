@@ -3,6 +3,7 @@
 import re
 
 from benchmarks.hard_use.__main__ import LINES, tables
+
 from bktf.experiments.lines import read_lines
 from conftest import ROOT
 
