@@ -83,7 +83,7 @@ LONG: dict[str, HardProblem] = {  # after 280, 320 and 700 trials of TPE
         -3.214562,
     ),
 }  # fmt: skip
-# Added afterwards: TPE finds the very minimum of grid25 before the first suggestion, so that nothing is left there but to explore.
+# Added afterwards: TPE finds the very minimum of both other grids before the first suggestion; nothing is left there but to explore.
 LONG["grid25-rosenbrock"] = HardProblem(
     {f"x{d}": IntDistribution(0, 24) for d in range(5)}, _on_vector(lambda X: rosenbrock((X - 12.0) * (2.5 / 12.0) @ ROTATION_5.T))
 )
