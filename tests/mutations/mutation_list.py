@@ -12,8 +12,8 @@ from dataclasses import dataclass
 # Test files that are about a part of the package, by their names.
 CHOICE = ("unit/test_shapes.py", "contract/test_sampler_review.py", "contract/test_sampler.py")
 ENGINE = (
-    "unit/test_shapes.py", "unit/test_restrictions.py", "unit/test_outliers.py", "contract/test_sampler_review.py",
-    "contract/test_sampler.py", "contract/test_optimize.py",
+    "unit/test_engine.py", "unit/test_suggestion.py", "unit/test_shapes.py", "unit/test_restrictions.py",
+    "unit/test_outliers.py", "contract/test_sampler_review.py", "contract/test_sampler.py", "contract/test_optimize.py",
 )  # fmt: skip
 SAMPLER = (
     "contract/test_sampler.py", "contract/test_sampler_review.py", "contract/test_review.py",
@@ -24,7 +24,8 @@ OUTLIERS = ("unit/test_outliers.py", "contract/test_sampler_review.py", "contrac
 PRUNED = ("unit/test_pruned_trials.py", "contract/test_sampler_review.py", "contract/test_sampler.py")
 FEASIBILITY = ("unit/test_feasibility.py", "unit/test_restrictions.py", "contract/test_sampler.py")
 HISTORY = ("unit/test_pruned_trials.py", "contract/test_sampler.py", "contract/test_sampler_review.py", "contract/test_review.py")
-WARP = ("unit/test_shapes.py", "contract/test_sampler_review.py")
+STRATEGY = ("unit/test_suggestion.py", "unit/test_shapes.py", *SAMPLER)
+WARP = ("unit/test_engine.py", "unit/test_shapes.py", "contract/test_sampler_review.py")
 PRIORS = (
     "unit/test_priors.py",
     "unit/test_local.py", "unit/test_gibbs.py", "contract/test_fit.py", "contract/test_bad_input.py",
@@ -33,7 +34,7 @@ PRIORS = (
 START = ("unit/test_space.py", "unit/test_feasibility.py", "contract/test_sampler.py", "contract/test_sampler_review.py")
 ACQUISITION = ("unit/test_acquisition.py", "unit/test_restrictions.py", "unit/test_local.py")
 RESTRICTIONS = ("unit/test_restrictions.py", "unit/test_feasibility.py", "unit/test_acquisition.py", "contract/test_sampler.py")
-LOCAL = ("unit/test_local.py", "unit/test_acquisition.py", "contract/test_fit.py")
+LOCAL = ("unit/test_local.py", "unit/test_engine.py", "unit/test_acquisition.py", "contract/test_fit.py")
 SPACE = ("unit/test_space.py", "contract/test_optimize.py", "contract/test_sampler.py")
 REFINEMENT = ("unit/test_refinement.py", "unit/test_space.py", "contract/test_sampler.py")
 OPTIMIZE = ("unit/test_result.py", "contract/test_optimize.py", "end_to_end/test_interrupt.py", "contract/test_review.py")
@@ -214,7 +215,7 @@ MUTATIONS = (
         old="return n_dims + self.startup_beyond_dims if",
         new="return n_dims if",
         breaks="the model is used four trials too early",
-        tests=SAMPLER,
+        tests=STRATEGY,
     ),
     Mutation(
         name="burn-in and kept sweeps exchanged",
@@ -222,7 +223,7 @@ MUTATIONS = (
         old="BURN_IN = 85",
         new="BURN_IN = 15",
         breaks="with n_sweeps alone only 15 per cent are dropped",
-        tests=SAMPLER,
+        tests=STRATEGY,
     ),
     Mutation(
         name="seeds that collide",
@@ -230,7 +231,7 @@ MUTATIONS = (
         old="np.random.SeedSequence(numbers)",
         new="np.random.SeedSequence(sum(numbers))",
         breaks="seed 0 at trial 1 draws what seed 1 draws at trial 0",
-        tests=START,
+        tests=STRATEGY,
     ),
     # --- from a history to a suggestion --------------------------------------------------------------
     Mutation(

@@ -8,9 +8,9 @@ Each mutation runs the tests that it names, the one that noticed it last time fi
 before the expensive ones, up to the first failure or to MAX_TEST_CPU. What was found is a line in
 results.jsonl, so that a run that was cut off goes on where it was.
 
-Compiled code: the copy stands always in the same folder, so Numba finds what it compiled before. A
-mutation of a compiled file has a cache of its own: a copy of the common one without the entries of the
-files that import the mutated one, because Numba does not see edits in called files.
+Compiled code: the copy stands always in the same folder, so Numba finds what it compiled before. Only a
+mutation of a compiled file compiles: it has a copy of the common cache without the entries of the files
+that import the mutated one, because Numba does not see edits in called files.
 """
 
 import argparse
@@ -144,15 +144,31 @@ def above(module: str, package: Path) -> set[str]:
         reached |= more
 
 
+def compiled_files(package: Path) -> list[Path]:
+    """Files with compiled functions, and all that they import: what compiled code depends on."""
+    by_name = {path.stem: path for path in source_files(package)}
+    reached = {name for name, path in by_name.items() if is_compiled(path)}
+    while True:
+        more = {used for name in reached for used in imports_of(by_name[name])} & by_name.keys() - reached
+        if not more:
+            return [by_name[name] for name in sorted(reached)]
+        reached |= more
+
+
+def common_cache() -> Path:
+    """The folder of compiled code without a mutation; edits of files that are not compiled keep it."""
+    return CACHES / hash_of(compiled_files(ROOT / "src" / "bktf"))
+
+
 def cache_for(mutation: Mutation) -> Path:
-    """The folder of compiled code: the common one, or for a compiled file a part of it."""
-    common = CACHES / "common"
-    if not is_compiled(ROOT / "src" / "bktf" / mutation.file):
+    """The folder of compiled code: the common one, or for a compiled file a copy of what its mutation cannot change."""
+    common, package = common_cache(), ROOT / "src" / "bktf"
+    if package / mutation.file not in compiled_files(package):
         return common
     own = CACHES / "own"
     shutil.rmtree(own, ignore_errors=True)
     shutil.copytree(common, own)
-    for module in above(Path(mutation.file).stem, ROOT / "src" / "bktf"):
+    for module in above(Path(mutation.file).stem, package):
         for entry in own.rglob(f"{module}.*.nbi"):
             entry.unlink()
     return own
@@ -224,10 +240,13 @@ def costs_without_mutation(files: Sequence[str], sources: str) -> dict[str, floa
     """CPU seconds of each test, without a mutation; they must all pass. Remembered for the same sources and tests."""
     remembered = WORK / f"costs-{sources}.json"
     known: dict[str, dict[str, float]] = json.loads(remembered.read_text(encoding="utf-8")) if remembered.exists() else {}
-    link_cache(CACHES / "common")
+    for old in CACHES.glob("*"):
+        if old != common_cache():
+            shutil.rmtree(old)
+    link_cache(common_cache())
     if not known:  # so that no test is charged with compiling
         say("compiling what is not in the cache")
-        environment = {**os.environ, "PYTHONPATH": str(COPY / "src"), "NUMBA_CACHE_DIR": str(CACHES / "common")}
+        environment = {**os.environ, "PYTHONPATH": str(COPY / "src"), "NUMBA_CACHE_DIR": str(common_cache())}
         subprocess.run([sys.executable, "-m", "bktf.warmup"], cwd=COPY, env=environment, check=True, stdout=subprocess.DEVNULL)
     for name in files:
         if name not in known:
