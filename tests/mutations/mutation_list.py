@@ -16,14 +16,20 @@ ENGINE = (
     "unit/test_outliers.py", "contract/test_sampler_review.py", "contract/test_sampler.py", "contract/test_optimize.py",
 )  # fmt: skip
 SAMPLER = (
-    "contract/test_sampler.py", "contract/test_sampler_review.py", "contract/test_review.py",
+    "contract/test_sampler_rules.py", "contract/test_sampler.py", "contract/test_sampler_review.py", "contract/test_review.py",
     "contract/test_optuna_contract.py", "contract/test_optimize.py",
 )  # fmt: skip
 SUBSET = ("unit/test_subset.py", "unit/test_shapes.py")
 OUTLIERS = ("unit/test_outliers.py", "contract/test_sampler_review.py", "contract/test_sampler.py")
 PRUNED = ("unit/test_pruned_trials.py", "contract/test_sampler_review.py", "contract/test_sampler.py")
 FEASIBILITY = ("unit/test_feasibility.py", "unit/test_restrictions.py", "contract/test_sampler.py")
-HISTORY = ("unit/test_pruned_trials.py", "contract/test_sampler.py", "contract/test_sampler_review.py", "contract/test_review.py")
+HISTORY = (
+    "unit/test_history.py",
+    "unit/test_pruned_trials.py",
+    "contract/test_sampler.py",
+    "contract/test_sampler_review.py",
+    "contract/test_review.py",
+)
 STRATEGY = ("unit/test_suggestion.py", "unit/test_shapes.py", *SAMPLER)
 WARP = ("unit/test_engine.py", "unit/test_shapes.py", "contract/test_sampler_review.py")
 PRIORS = (
@@ -31,7 +37,13 @@ PRIORS = (
     "unit/test_local.py", "unit/test_gibbs.py", "contract/test_fit.py", "contract/test_bad_input.py",
     "statistical/test_prior_preservation.py",
 )  # fmt: skip
-START = ("unit/test_space.py", "unit/test_feasibility.py", "contract/test_sampler.py", "contract/test_sampler_review.py")
+START = (
+    "unit/test_design.py",
+    "unit/test_space.py",
+    "unit/test_feasibility.py",
+    "contract/test_sampler.py",
+    "contract/test_sampler_review.py",
+)
 ACQUISITION = ("unit/test_acquisition.py", "unit/test_restrictions.py", "unit/test_local.py")
 RESTRICTIONS = ("unit/test_restrictions.py", "unit/test_feasibility.py", "unit/test_acquisition.py", "contract/test_sampler.py")
 LOCAL = ("unit/test_local.py", "unit/test_engine.py", "unit/test_acquisition.py", "contract/test_fit.py")
@@ -805,7 +817,7 @@ MUTATIONS = (
         old="local_lengthscale_log_mean: float = math.log(0.4)",
         new="local_lengthscale_log_mean: float = math.log(4.0)",
         breaks="a process expects functions that hardly vary",
-        tests=(*PRIORS, "statistical/test_calibration.py"),
+        tests=PRIORS,
     ),
     Mutation(
         name="chains start with small noise",
@@ -813,7 +825,7 @@ MUTATIONS = (
         old="START_NOISE_PRECISION = 100.0",
         new="START_NOISE_PRECISION = 1e6",
         breaks="chains of a process take large noise for signal",
-        tests=(*PRIORS, "unit/test_result.py", "statistical/test_calibration.py"),
+        tests=(*PRIORS, "unit/test_result.py"),
     ),
     # --- acquisition ---------------------------------------------------------------------------------
     Mutation(

@@ -236,27 +236,34 @@ def _limit_cpu() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU, MAX_CPU + 10))
 
 
-def costs_without_mutation(files: Sequence[str], sources: str) -> dict[str, float]:
-    """CPU seconds of each test, without a mutation; they must all pass. Remembered for the same sources and tests."""
-    remembered = WORK / f"costs-{sources}.json"
+def costs_without_mutation(files: Sequence[str]) -> dict[str, float]:
+    """CPU seconds of each test, without a mutation; they must all pass. Remembered while sources, helpers and the test file stay."""
+    remembered = WORK / "costs.json"
     known: dict[str, dict[str, float]] = json.loads(remembered.read_text(encoding="utf-8")) if remembered.exists() else {}
+    helpers = [path for path in test_files() if not path.name.startswith("test_")]
+    shared = hash_of([*source_files(ROOT / "src" / "bktf"), *helpers])
+    names = {name: hash_of([ROOT / "tests" / name], shared, name) for name in files}
     for old in CACHES.glob("*"):
         if old != common_cache():
             shutil.rmtree(old)
     link_cache(common_cache())
-    if not known:  # so that no test is charged with compiling
-        say("compiling what is not in the cache")
+    missing = [name for name in files if names[name] not in known]
+    if missing:  # compile first, so that no test is charged with it
         environment = {**os.environ, "PYTHONPATH": str(COPY / "src"), "NUMBA_CACHE_DIR": str(common_cache())}
         subprocess.run([sys.executable, "-m", "bktf.warmup"], cwd=COPY, env=environment, check=True, stdout=subprocess.DEVNULL)
-    for name in files:
-        if name not in known:
-            say(f"without a mutation: tests/{name}")
-            outcome, cpu = run_tests([name], None)
-            if outcome.failed is not None:
-                raise Stale(f"tests must pass without a mutation; {outcome.failed} does not:\n{outcome.text}")
-            known[name] = cpu
-            remembered.write_text(json.dumps(known), encoding="utf-8")
-    return {test: cpu for name in files for test, cpu in known[name].items()}
+    for name in missing:
+        outcome, cpu = run_tests([name], None)
+        if outcome.failed is not None:
+            raise Stale(f"tests must pass without a mutation; {outcome.failed} does not:\n{outcome.text}")
+        say(f"{outcome.cpu:6.1f} s  without a mutation: tests/{name}")
+        known[names[name]] = cpu
+        remembered.write_text(json.dumps(known), encoding="utf-8")
+    return {test: cpu for name in files for test, cpu in known[names[name]].items()}
+
+
+def test_files() -> list[Path]:
+    """The tests and their helpers, without the mutations."""
+    return [path for path in (ROOT / "tests").rglob("*.py") if path.parent != Path(__file__).parent]
 
 
 def order_of(mutation: Mutation, costs: dict[str, float], noticed_by: str | None) -> list[str]:
@@ -342,8 +349,7 @@ def main() -> int:
 
 def run(only: Sequence[str] | None, show: bool) -> int:
     """Try the mutations that have no line yet for these sources and tests, or those that are named."""
-    tests = [path for path in (ROOT / "tests").rglob("*.py") if path.parent != Path(__file__).parent]
-    sources = hash_of([*source_files(ROOT / "src" / "bktf"), *tests])
+    sources = hash_of([*source_files(ROOT / "src" / "bktf"), *test_files()])
     lines = read_lines(RESULTS)
     noticed_by = {line["mutation"]: line["by"] for line in lines if line["noticed"]}
     have = {line["key"]: line for line in lines}
@@ -354,7 +360,7 @@ def run(only: Sequence[str] | None, show: bool) -> int:
     missing = [m for m in wanted if m.name not in found]
     if missing:
         make_copy()
-        costs = costs_without_mutation(sorted({name for m in missing for name in m.tests}), sources)
+        costs = costs_without_mutation(sorted({name for m in missing for name in m.tests}))
     for mutation in missing:
         outcome = try_mutation(mutation, costs, noticed_by.get(mutation.name))
         line = {
