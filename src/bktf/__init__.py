@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from bktf import acquisition
 from bktf.fitting import fit
-from bktf.model import Periodic, Priors
+from bktf.kernel_choice import Periodic
+from bktf.model import Priors
 from bktf.posterior import GridMoments, Posterior
 from bktf.validation import LeaveOneOut, leave_one_out
 from bktf.version import __version__

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from bktf._jit import part
-from bktf.dense import draw_normal
+from bktf.cholesky import draw_normal
 from bktf.sums import add_multiple, copy_into, inner
 
 

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from bktf._jit import kernel, part
+from bktf.cholesky import factor_cholesky, pivoted_root, solve_lower, solve_upper
 from bktf.slice_sampling import MAX_SHRINKS, open_slice, propose, shrink
 
 SQUARED_EXPONENTIAL = 4
@@ -20,8 +21,6 @@ EQUAL_CORRELATION = 7  # any two coordinates, with the odds of the correlation a
 FULL_COVARIANCE = 8  # a matrix that is learned; looked up like a given one
 
 MOMENTS_BLOCK = 32  # new points whose moments are found together
-CHOLESKY_FLOOR = 1e-15  # a pivot below this share of its diagonal entry is rounding
-PIVOT_FLOOR = 4 * 2.220446049250313e-16  # residual variances below this share of the largest are rounding
 
 
 @part
@@ -42,95 +41,6 @@ def covariance(kind, period, given, lengthscale, coords, out):
                 value = given[int(coords[i]), int(coords[j])]
             out[i, j] = value
             out[j, i] = value
-
-
-@kernel
-def pivoted_root(K, n_first, G, pivots):
-    """Write G with G·Gᵀ = K (overwritten) and the pivots; return the numbers of columns (among the first rows, in all).
-
-    Pivots are taken among the first n_first rows until those are exhausted, then among the others, so the leading
-    columns span the first rows alone.
-    """
-    m = K.shape[0]
-    largest = 0.0
-    for i in range(m):
-        largest = max(largest, K[i, i])
-        for j in range(m):
-            G[i, j] = 0.0
-    rank = 0
-    rank_first = 0
-    for stage in range(2):
-        low = 0 if stage == 0 else n_first
-        high = n_first if stage == 0 else m
-        for _ in range(low, high):
-            pivot = -1
-            best = PIVOT_FLOOR * largest
-            for i in range(low, high):
-                if K[i, i] > best:
-                    best = K[i, i]
-                    pivot = i
-            if pivot < 0:
-                break
-            root = math.sqrt(best)
-            for i in range(m):
-                G[i, rank] = K[i, pivot] / root
-            G[pivot, rank] = root
-            for i in range(m):
-                for j in range(m):
-                    K[i, j] -= G[i, rank] * G[j, rank]
-            for i in range(m):  # exactly zero from here on
-                K[i, pivot] = 0.0
-                K[pivot, i] = 0.0
-            pivots[rank] = pivot
-            rank += 1
-        if stage == 0:
-            rank_first = rank
-    return rank_first, rank
-
-
-@part
-def factor_cholesky(H, n):
-    """Overwrite the lower triangle of H[:n, :n] with its Cholesky factor; return the log determinant."""
-    log_det = 0.0
-    for j in range(n):
-        floor = CHOLESKY_FLOOR * H[j, j]
-        for k in range(j):
-            for i in range(j, n):
-                H[i, j] -= H[i, k] * H[j, k]
-        root = math.sqrt(max(H[j, j], floor))
-        H[j, j] = root * root
-        log_det += 2.0 * math.log(root)
-        for i in range(j, n):
-            H[i, j] /= root
-    return log_det
-
-
-@part
-def solve_lower(C, n, vector):
-    """Overwrite vector[:n] with C⁻¹·vector for a lower triangular C."""
-    for i in range(n):
-        for j in range(i):
-            vector[i] -= C[i, j] * vector[j]
-        vector[i] /= C[i, i]
-
-
-@part
-def solve_upper(C, n, vector):
-    """Overwrite vector[:n] with C⁻ᵀ·vector for a lower triangular C."""
-    for i in range(n - 1, -1, -1):
-        for j in range(i + 1, n):
-            vector[i] -= C[j, i] * vector[j]
-        vector[i] /= C[i, i]
-
-
-@part
-def draw_normal(H, n, z, rng):
-    """Overwrite information z[:n] with a draw from the normal distribution of that information and precision H, and H with its factor."""
-    factor_cholesky(H, n)
-    solve_lower(H, n, z)
-    for i in range(n):
-        z[i] += rng.standard_normal()
-    solve_upper(H, n, z)
 
 
 @part

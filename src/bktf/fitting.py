@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bktf import dense, gibbs, processes
+from bktf._checks import MAX_CHAINS, check_noise_std, whole_number
 from bktf._jit import announce_compilation
 from bktf.axes import Axis, check_axes, check_log, check_points
 from bktf.bridges import steps_along
 from bktf.chains import ChainResult, run_chain, states_between
+from bktf.kernel_choice import Kernel, resolve_kernels
 from bktf.local_kernel import LOG_ODDS_HIGH, n_logs
-from bktf.model import MAX_CHAINS, Kernel, Priors, Settings, check_noise_std, resolve_active, resolve_kernels, whole_number
+from bktf.model import Priors, Settings, resolve_active
 from bktf.observations import Standardisation, check_values
 from bktf.posterior import Posterior
 from bktf.records import LocalModel, Problem, State

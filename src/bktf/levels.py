@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from bktf._jit import kernel, part
-from bktf.dense import factor_cholesky
+from bktf.cholesky import factor_cholesky
 from bktf.slice_sampling import MAX_SHRINKS, open_slice, propose, shrink
 
 EXTRA = 4  # the smallest whole number at which the entries of Σ have a variance

@@ -14,55 +14,13 @@ import math
 import numpy as np
 
 from bktf._jit import kernel, part
-from bktf.dense import draw_normal, pivoted_root
+from bktf.cholesky import draw_normal, factor_upper, pivoted_root, solve_transposed
 from bktf.local_kernel import LOG_ODDS_HIGH, correlate, correlations_along, multiply_axes, multiply_axis, share_of
 from bktf.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW, MAX_SHRINKS
 from bktf.sums import add_multiple, copy_into, fill, inner
 
 SLICE_WIDTH = 2.0  # standard deviations of the prior
 LOG_SIZE_LOW, LOG_SIZE_HIGH = math.log(1e-8), math.log(1e8)  # of a and τ
-
-
-@part
-def factor_upper(C):
-    """Overwrite the upper triangle of C with U, C = Uᵀ·U; return the log determinant, NaN where a pivot is not positive.
-
-    Two rows at a time: each entry below is then read and written half as often, which is what the time goes into. The loops stand here and
-    not in functions of their own, because handing a piece of a row to a function costs reference counting.
-    """
-    n = C.shape[0]
-    log_det = 0.0
-    for k in range(0, n, 2):
-        for now in range(k, min(k + 2, n)):
-            row = C[now, now:]
-            if now > k:
-                above, share = C[k, now:], C[k, now]
-                for j in range(row.size):
-                    row[j] -= share * above[j]
-            pivot = row[0]
-            if not pivot > 0.0:
-                return np.nan
-            log_det += math.log(pivot)
-            scale = 1.0 / math.sqrt(pivot)
-            for j in range(row.size):
-                row[j] *= scale
-        for i in range(k + 2, n):
-            first, second, row = C[k, i:], C[k + 1, i:], C[i, i:]
-            a, b = C[k, i], C[k + 1, i]
-            for j in range(row.size):
-                row[j] -= a * first[j] + b * second[j]
-    return log_det
-
-
-@part
-def solve_transposed(U, vector, first):
-    """Overwrite vector, which is 0 before place `first`, with U⁻ᵀ·vector for an upper triangular U."""
-    for k in range(first, U.shape[0]):
-        row, rest = U[k, k:], vector[k:]
-        share = rest[0] / row[0]
-        rest[0] = share
-        for j in range(1, row.size):
-            rest[j] -= share * row[j]
 
 
 @part

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bktf import local
 from bktf._jit import kernel, part
+from bktf.cholesky import solve_transposed
 from bktf.cp import Moments
 from bktf.local_kernel import correlations
 
@@ -38,12 +39,12 @@ def prepare(separations, on_levels, logs, noise_precision, residuals, roots, coe
             for i in range(n):
                 column[i] = 0.0
             column[j] = 1.0
-            local.solve_transposed(C, column, j)
+            solve_transposed(C, column, j)
             for i in range(n):
                 roots[i, j, k] = column[i]
         for i in range(n):
             column[i] = residuals[k, i]
-        local.solve_transposed(C, column, 0)
+        solve_transposed(C, column, 0)
         for j in range(n):
             total = 0.0
             for i in range(j, n):

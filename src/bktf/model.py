@@ -1,33 +1,14 @@
-"""What the user may set: priors, kernels, settings. Frozen, validated once, the paper's values as defaults."""
+"""What the user may set: priors and settings. Frozen, validated once, the paper's values as defaults."""
 
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from bktf import dense, levels, processes
+from bktf._checks import MAX_CHAINS, MAX_RANK, MAX_SWEEPS, whole_number
 from bktf.local_kernel import LOG_ODDS_HIGH
-
-Floats = NDArray[np.float64]
-
-# Counts beyond these are mistakes: memory or time would run out long before.
-MAX_SWEEPS = 10_000_000
-MAX_CHAINS = 10_000
-MAX_RANK = 10_000
-MAX_TRIALS = 10_000_000
-
-KINDS = {
-    "matern12": processes.MATERN12,
-    "matern32": processes.MATERN32,
-    "matern52": processes.MATERN52,
-    "squared_exponential": dense.SQUARED_EXPONENTIAL,
-    "periodic": dense.PERIODIC,
-    "categorical": dense.EQUAL_CORRELATION,
-    "wishart": dense.FULL_COVARIANCE,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,99 +87,6 @@ class Priors:
             )
 
 
-@dataclass(frozen=True)
-class Periodic:
-    """A periodic kernel with this period, in the axis's own units."""
-
-    period: float
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.period, int | float | np.number) or not (math.isfinite(self.period) and self.period > 0):
-            raise ValueError(f"the period must be a positive number in the axis's own units; got {self.period!r}")
-
-
-@dataclass(frozen=True, eq=False)
-class AxisKernel:
-    """The kernel of one axis, resolved: its number in `processes`, a period or a matrix where it has one."""
-
-    kind: int
-    period: float | None = None  # in the axis's own units; None: the length of the axis
-    covariance: Floats | None = None  # (m, m)
-
-    @property
-    def has_lengthscale(self) -> bool:
-        """Whether there is a length-scale (for equal correlation, odds) to learn."""
-        return self.kind not in (dense.GIVEN, dense.FULL_COVARIANCE)
-
-    @property
-    def on_levels(self) -> bool:
-        """Whether the axis points are all there is: nothing lies between them, and their distances mean nothing."""
-        return self.kind >= dense.GIVEN
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether it takes the dense path."""
-        return self.kind > processes.MATERN52 and self.kind != dense.EQUAL_CORRELATION
-
-    def same_as(self, other: "AxisKernel") -> bool:
-        """Whether two axes have the same kernel."""
-        if self.covariance is None or other.covariance is None:
-            return self.covariance is other.covariance and (self.kind, self.period) == (other.kind, other.period)
-        return np.array_equal(self.covariance, other.covariance)
-
-
-Kernel: TypeAlias = str | Periodic | AxisKernel | ArrayLike
-
-
-def resolve_kernel(kernel: Kernel, d: int, n_points: int) -> AxisKernel:
-    """Make sense of what the user gave as the kernel of axis d."""
-    if isinstance(kernel, AxisKernel):
-        return kernel
-    if isinstance(kernel, Periodic):
-        return AxisKernel(dense.PERIODIC, period=float(kernel.period))
-    if isinstance(kernel, str):
-        if kernel not in KINDS:
-            known = ", ".join(repr(name) for name in KINDS)
-            raise ValueError(f"kernel must be one of {known}, bktf.Periodic(period) or a covariance matrix; got {kernel!r}")
-        if kernel == "wishart" and n_points > levels.MAX_LEVELS:
-            raise ValueError(
-                f'the kernel "wishart" takes at most {levels.MAX_LEVELS} levels; axis {d} has {n_points}. '
-                'Use "categorical", equal correlation'
-            )
-        return AxisKernel(KINDS[kernel])
-    try:
-        matrix = np.array(kernel, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"the kernel of axis {d} must be a name, bktf.Periodic(period) or a matrix; got {kernel!r}") from None
-    if matrix.shape != (n_points, n_points):
-        raise ValueError(
-            f"the covariance matrix of axis {d} must be {n_points} by {n_points}, one row per axis point; got shape {matrix.shape}"
-        )
-    if not np.all(np.isfinite(matrix)):
-        raise ValueError(f"the covariance matrix of axis {d} must be finite; it has NaN or infinite entries")
-    scale = np.abs(np.diag(matrix)).max()
-    if np.abs(matrix - matrix.T).max() > 1e-8 * scale:
-        raise ValueError(f"the covariance matrix of axis {d} must be symmetric; got one that differs from its transpose")
-    lowest = float(np.linalg.eigvalsh(matrix)[0])
-    if scale == 0:
-        raise ValueError(f"the covariance matrix of axis {d} must have a positive diagonal; it is zero")
-    if lowest < -1e-8 * scale:
-        raise ValueError(f"the covariance matrix of axis {d} must be positive semi-definite; its lowest eigenvalue is {lowest:.3g}")
-    return AxisKernel(dense.GIVEN, covariance=0.5 * (matrix + matrix.T))
-
-
-def resolve_kernels(kernel: "Kernel | Sequence[Kernel]", sizes: Sequence[int]) -> tuple[AxisKernel, ...]:
-    """One kernel per axis, from one for all or a list with one for each."""
-    if isinstance(kernel, list | tuple):
-        if len(kernel) != len(sizes):
-            raise ValueError(
-                f"a list of kernels must have one entry per axis, {len(sizes)}; got {len(kernel)} "
-                "(a covariance matrix for a single axis goes into such a list as an array)"
-            )
-        return tuple(resolve_kernel(k, d, sizes[d]) for d, k in enumerate(kernel))
-    return tuple(resolve_kernel(kernel, d, size) for d, size in enumerate(sizes))  # type: ignore[arg-type]
-
-
 def resolve_active(rank: int, active: Sequence[Collection[int]] | None, n_dims: int, *, least: int = 1) -> NDArray[np.bool_]:
     """Which dimensions each component uses, (R, D): all of them, or what `active` lists."""
     if active is None:
@@ -215,24 +103,6 @@ def resolve_active(rank: int, active: Sequence[Collection[int]] | None, n_dims: 
             raise ValueError(f"active[{c}] must name dimensions among 0 … {n_dims - 1}, at least one; got {dims!r}")
         mask[c, chosen] = True
     return mask
-
-
-def check_noise_std(noise_std: float | None) -> None:
-    """Refuse a known noise that is negative or no number."""
-    if noise_std is None:
-        return
-    number = isinstance(noise_std, int | float | np.floating | np.integer) and not isinstance(noise_std, bool)
-    if not number or not np.isfinite(noise_std) or noise_std < 0:
-        raise ValueError(f"noise_std must be a number of at least 0, in the units of y, or None; got {noise_std!r}")
-
-
-def whole_number(name: str, value: object, least: int, most: int | None = None) -> int:
-    """A whole number of at least `least` and, where it is given, at most `most`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
-    if most is not None and value > most:
-        raise ValueError(f"{name} must be a whole number of at most {most}; got {value!r}")
-    return int(value)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,13 +19,14 @@ from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from bktf.history import INTERRUPTED, History, read_history, read_published
-from bktf.model import MAX_TRIALS, whole_number
+from bktf._checks import MAX_TRIALS, whole_number
+from bktf.history import History
 from bktf.posterior import Posterior
 from bktf.sampler import POOR_SEARCH, BKTFSampler, parameter_names
 from bktf.space import Parameter, can_be_modelled, parameters_of, read_space, values_at
 from bktf.strategy import Suggestion, seed_for
 from bktf.suggestion import Model, fit_history, fit_shown, next_points
+from bktf.trials import INTERRUPTED, read_history, read_published
 
 TOLD_APART = 0.1  # standard deviations by which the best expected point must be better than the best observed one to be mentioned
 

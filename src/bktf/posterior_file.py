@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bktf.axes import Axis
+from bktf.kernel_choice import AxisKernel
 from bktf.local_kernel import n_logs
-from bktf.model import AxisKernel, Priors, Settings
+from bktf.model import Priors, Settings
 from bktf.observations import Standardisation
 from bktf.storage import read_npz, write_npz
 

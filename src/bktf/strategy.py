@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bktf._checks import MAX_RANK, MAX_TRIALS, check_noise_std, whole_number
 from bktf.acquisition import check_acquisition, check_beta
-from bktf.model import MAX_RANK, MAX_TRIALS, Priors, Settings, check_noise_std, whole_number
+from bktf.model import Priors, Settings
 from bktf.space import CATEGORICAL
 
 Floats = NDArray[np.float64]

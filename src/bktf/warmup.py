@@ -7,7 +7,7 @@ import numpy as np
 
 from bktf.acquisition import ACQUISITIONS, choose
 from bktf.fitting import fit
-from bktf.model import KINDS
+from bktf.kernel_choice import KINDS
 
 
 def warm_up(kernels: list[str]) -> None:

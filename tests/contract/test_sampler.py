@@ -19,10 +19,10 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
 import bktf
-from bktf.history import PUBLISHED, read_history, read_published
 from bktf.space import parameters_of
 from bktf.strategy import Strategy
 from bktf.suggestion import fit_history
+from bktf.trials import PUBLISHED, read_history, read_published
 from seeds import seeded
 
 GRID: dict[str, BaseDistribution] = {"x": IntDistribution(0, 9), "y": IntDistribution(0, 9)}

@@ -19,8 +19,9 @@ from optuna.trial import Trial, TrialState
 import bktf
 from bktf import gibbs
 from bktf.chains import FIRST_CALL, PACE, PER_OBSERVATION
-from bktf.history import History, read_history
+from bktf.history import History
 from bktf.space import parameters_of
+from bktf.trials import read_history
 from seeds import seeded
 from work_clock import WorkClock
 

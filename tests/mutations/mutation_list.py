@@ -506,7 +506,7 @@ MUTATIONS = (
     # --- what trials say -----------------------------------------------------------------------------
     Mutation(
         name="infinities on the wrong side",
-        file="history.py",
+        file="trials.py",
         old="_last_value(trial) == (-math.inf if maximize else math.inf)",
         new="_last_value(trial) == (math.inf if maximize else -math.inf)",
         breaks="an infinitely bad value is no failure and an infinitely good one is",
@@ -514,7 +514,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="the asking trial is pending",
-        file="history.py",
+        file="trials.py",
         old="if trial.number == own or INTERRUPTED",
         new="if INTERRUPTED",
         breaks="a trial avoids the point that it has published itself",
@@ -522,7 +522,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="interrupted trials are failures",
-        file="history.py",
+        file="trials.py",
         old="own or INTERRUPTED in trial.system_attrs:",
         new="own:",
         breaks="Ctrl-C makes the neighbourhood of a point unattractive",
@@ -530,7 +530,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="stale trials kept",
-        file="history.py",
+        file="trials.py",
         old=".total_seconds() > patience",
         new=".total_seconds() > math.inf",
         breaks="the points of workers that died are avoided for ever",
@@ -538,7 +538,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="first intermediate value",
-        file="history.py",
+        file="trials.py",
         old="trial.intermediate_values[trial.last_step]",
         new="trial.intermediate_values[min(trial.intermediate_values)]",
         breaks="a pruned trial that ended with an infinite report is no failure",
@@ -546,7 +546,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="infinitely good is worst",
-        file="history.py",
+        file="trials.py",
         old="(finite.max() if maximize else finite.min())",
         new="(finite.min() if maximize else finite.max())",
         breaks="an infinitely good value counts as the worst finite one",
@@ -554,7 +554,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="publications not read",
-        file="history.py",
+        file="trials.py",
         old='read_published(trial.system_attrs).get("internal", {})',
         new="{}",
         breaks="running trials are unknown until they have asked for their parameters",
@@ -562,7 +562,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="characters lost between pieces",
-        file="history.py",
+        file="trials.py",
         old="text[i : i + PIECE]",
         new="text[i : i + PIECE - 1]",
         breaks="a suggestion of many parameters cannot be read back",
@@ -570,7 +570,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="ranges of the first trial",
-        file="history.py",
+        file="trials.py",
         old="latest = max(finished,",
         new="latest = min(finished,",
         breaks="after a change of ranges the old ones are used",
@@ -578,7 +578,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="too little patience",
-        file="history.py",
+        file="trials.py",
         old="patience = max(PATIENCE",
         new="patience = min(PATIENCE",
         breaks="running trials count as dead when a few short ones have finished",

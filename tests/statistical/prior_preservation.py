@@ -19,7 +19,8 @@ from bktf import conjugate, dense, gibbs, levels, local
 from bktf._jit import kernel
 from bktf.axes import Axis
 from bktf.fitting import make_problem, new_state
-from bktf.model import Kernel, Priors, Settings, resolve_kernels
+from bktf.kernel_choice import Kernel, resolve_kernels
+from bktf.model import Priors, Settings
 from bktf.records import Problem, Work
 from seeds import seeded
 

@@ -18,7 +18,8 @@ from bktf._jit import kernel as compiled
 from bktf.axes import Axis
 from bktf.chains import run_chain, states_between
 from bktf.fitting import make_problem, new_state
-from bktf.model import Priors, Settings, resolve_kernels
+from bktf.kernel_choice import resolve_kernels
+from bktf.model import Priors, Settings
 from bktf.records import Problem, State, Work
 from seeds import seeded
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Imports go down only: each room may use the rooms before it, never those after."""
 
 import ast
@@ -6,12 +7,12 @@ from pathlib import Path
 from conftest import ROOT
 
 ROOMS = [
-    "version", "_jit", "slice_sampling", "sums", "statespace", "matern32", "dense", "levels", "bridges", "local_kernel", "local",
-    "processes", "records", "conjugate", "gibbs", "cp", "alignment", "diagnostics", "storage", "model", "axes", "observations", "chains",
+    "version", "_checks", "_jit", "cholesky", "slice_sampling", "sums", "statespace", "matern32", "dense", "levels", "bridges", "local_kernel", "local",
+    "processes", "records", "conjugate", "gibbs", "cp", "alignment", "diagnostics", "storage", "kernel_choice", "model", "axes", "observations", "chains",
     "hull", "forms", "search", "scores", "local_draws", "local_scores", "local_climb", "refinement", "restrictions", "best_cells",
     "acquisition", "improvement", "posterior_file", "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup",
     "experiments", "experiments.functions", "experiments.problems",
-    "space", "feasibility", "pruned_trials", "history", "strategy", "warping", "outliers", "subset", "shapes", "design", "suggestion",
+    "space", "feasibility", "history", "pruned_trials", "trials", "strategy", "warping", "outliers", "subset", "shapes", "design", "suggestion",
     "sampler", "integrations.sklearn", "integrations.botorch", "optimize", "demo",
     "lab_space", "lab_table", "lab_slices", "lab_plot", "lab",
     "experiments.lines", "experiments.gp", "experiments.methods", "experiments.runs", "experiments.studies", "experiments.details",

@@ -8,8 +8,9 @@ import pytest
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from bktf.history import INTERRUPTED, PIECE, History, known_space, pieces_of, read_history, read_published
+from bktf.history import History
 from bktf.space import parameters_of
+from bktf.trials import INTERRUPTED, PIECE, known_space, pieces_of, read_history, read_published
 
 NOW = datetime(2026, 1, 1, 12)
 SPACE: dict[str, BaseDistribution] = {"x": FloatDistribution(0, 9)}

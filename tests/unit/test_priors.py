@@ -16,7 +16,8 @@ from bktf import gibbs
 from bktf._jit import kernel
 from bktf.axes import Axis
 from bktf.fitting import make_problem, new_state
-from bktf.model import Priors, Settings, resolve_kernels
+from bktf.kernel_choice import resolve_kernels
+from bktf.model import Priors, Settings
 from bktf.records import Problem, State
 from seeds import seeded
 

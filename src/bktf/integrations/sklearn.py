@@ -12,7 +12,7 @@ from optuna.trial import Trial, TrialState
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils.validation import check_random_state
 
-from bktf.model import whole_number
+from bktf._checks import whole_number
 from bktf.sampler import BKTFSampler
 from bktf.space import Choices, Space, read_space
 

@@ -1,0 +1,145 @@
+"""Cholesky factors and triangular solves, for matrices that compiled code holds as plain arrays.
+
+Two layouts. Factors of small precision matrices are lower triangles C·Cᵀ. Those of covariances of all observations are upper
+triangles Uᵀ·U, row by row, so that the loops of the factorisation run along rows.
+"""
+
+import math
+
+import numpy as np
+
+from bktf._jit import kernel, part
+
+CHOLESKY_FLOOR = 1e-15  # a pivot below this share of its diagonal entry is rounding
+PIVOT_FLOOR = 4 * 2.220446049250313e-16  # residual variances below this share of the largest are rounding
+
+
+@kernel
+def pivoted_root(K, n_first, G, pivots):
+    """Write G with G·Gᵀ = K (overwritten) and the pivots; return the numbers of columns (among the first rows, in all).
+
+    Pivots are taken among the first n_first rows until those are exhausted, then among the others, so the leading
+    columns span the first rows alone.
+    """
+    m = K.shape[0]
+    largest = 0.0
+    for i in range(m):
+        largest = max(largest, K[i, i])
+        for j in range(m):
+            G[i, j] = 0.0
+    rank = 0
+    rank_first = 0
+    for stage in range(2):
+        low = 0 if stage == 0 else n_first
+        high = n_first if stage == 0 else m
+        for _ in range(low, high):
+            pivot = -1
+            best = PIVOT_FLOOR * largest
+            for i in range(low, high):
+                if K[i, i] > best:
+                    best = K[i, i]
+                    pivot = i
+            if pivot < 0:
+                break
+            root = math.sqrt(best)
+            for i in range(m):
+                G[i, rank] = K[i, pivot] / root
+            G[pivot, rank] = root
+            for i in range(m):
+                for j in range(m):
+                    K[i, j] -= G[i, rank] * G[j, rank]
+            for i in range(m):  # exactly zero from here on
+                K[i, pivot] = 0.0
+                K[pivot, i] = 0.0
+            pivots[rank] = pivot
+            rank += 1
+        if stage == 0:
+            rank_first = rank
+    return rank_first, rank
+
+
+@part
+def factor_cholesky(H, n):
+    """Overwrite the lower triangle of H[:n, :n] with its Cholesky factor; return the log determinant."""
+    log_det = 0.0
+    for j in range(n):
+        floor = CHOLESKY_FLOOR * H[j, j]
+        for k in range(j):
+            for i in range(j, n):
+                H[i, j] -= H[i, k] * H[j, k]
+        root = math.sqrt(max(H[j, j], floor))
+        H[j, j] = root * root
+        log_det += 2.0 * math.log(root)
+        for i in range(j, n):
+            H[i, j] /= root
+    return log_det
+
+
+@part
+def solve_lower(C, n, vector):
+    """Overwrite vector[:n] with C⁻¹·vector for a lower triangular C."""
+    for i in range(n):
+        for j in range(i):
+            vector[i] -= C[i, j] * vector[j]
+        vector[i] /= C[i, i]
+
+
+@part
+def solve_upper(C, n, vector):
+    """Overwrite vector[:n] with C⁻ᵀ·vector for a lower triangular C."""
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            vector[i] -= C[j, i] * vector[j]
+        vector[i] /= C[i, i]
+
+
+@part
+def draw_normal(H, n, z, rng):
+    """Overwrite information z[:n] with a draw from the normal distribution of that information and precision H, and H with its factor."""
+    factor_cholesky(H, n)
+    solve_lower(H, n, z)
+    for i in range(n):
+        z[i] += rng.standard_normal()
+    solve_upper(H, n, z)
+
+
+@part
+def factor_upper(C):
+    """Overwrite the upper triangle of C with U, C = Uᵀ·U; return the log determinant, NaN where a pivot is not positive.
+
+    Two rows at a time: each entry below is then read and written half as often, which is what the time goes into. The loops stand here and
+    not in functions of their own, because handing a piece of a row to a function costs reference counting.
+    """
+    n = C.shape[0]
+    log_det = 0.0
+    for k in range(0, n, 2):
+        for now in range(k, min(k + 2, n)):
+            row = C[now, now:]
+            if now > k:
+                above, share = C[k, now:], C[k, now]
+                for j in range(row.size):
+                    row[j] -= share * above[j]
+            pivot = row[0]
+            if not pivot > 0.0:
+                return np.nan
+            log_det += math.log(pivot)
+            scale = 1.0 / math.sqrt(pivot)
+            for j in range(row.size):
+                row[j] *= scale
+        for i in range(k + 2, n):
+            first, second, row = C[k, i:], C[k + 1, i:], C[i, i:]
+            a, b = C[k, i], C[k + 1, i]
+            for j in range(row.size):
+                row[j] -= a * first[j] + b * second[j]
+    return log_det
+
+
+@part
+def solve_transposed(U, vector, first):
+    """Overwrite vector, which is 0 before place `first`, with U⁻ᵀ·vector for an upper triangular U."""
+    for k in range(first, U.shape[0]):
+        row, rest = U[k, k:], vector[k:]
+        share = rest[0] / row[0]
+        rest[0] = share
+        for j in range(1, row.size):
+            rest[j] -= share * row[j]
