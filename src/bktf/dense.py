@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from bktf._jit import kernel, part
-from bktf.cholesky import factor_cholesky, pivoted_root, solve_lower, solve_upper
-from bktf.slice_sampling import MAX_SHRINKS, open_slice, propose, shrink
+from bktf._compiled.cholesky import factor_cholesky, pivoted_root, solve_lower, solve_upper
+from bktf._compiled.numba_options import kernel, part
+from bktf._compiled.slice_sampling import MAX_SHRINKS, open_slice, propose, shrink
 
 SQUARED_EXPONENTIAL = 4
 PERIODIC = 5

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from bktf import dense, gibbs, processes
 from bktf._checks import MAX_CHAINS, check_noise_std, whole_number
-from bktf._jit import announce_compilation
+from bktf._compiled.numba_options import announce_compilation
+from bktf._compiled.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
 from bktf.axes import Axis, check_axes, check_log, check_points
 from bktf.bridges import steps_along
 from bktf.chains import ChainResult, run_chain, states_between
@@ -22,7 +23,6 @@ from bktf.model import Priors, Settings, resolve_active
 from bktf.observations import Standardisation, check_values
 from bktf.posterior import Posterior
 from bktf.records import LocalModel, Problem, State
-from bktf.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
 
 Floats = NDArray[np.float64]
 

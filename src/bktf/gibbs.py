@@ -14,12 +14,9 @@ import math
 
 import numpy as np
 
-from bktf._jit import kernel, part
-from bktf.conjugate import shrinkage_shape, spread_weight_vars, update_noise, update_offset, update_shrinkage, update_weights
-from bktf.processes import update_factors
-from bktf.records import Problem
-from bktf.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
-from bktf.sums import (
+from bktf._compiled.numba_options import kernel, part
+from bktf._compiled.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
+from bktf._compiled.vector_loops import (
     add_multiple,
     copy_into,
     fill,
@@ -29,6 +26,9 @@ from bktf.sums import (
     scaled_product,
     to_pseudo_observations,
 )
+from bktf.conjugate import shrinkage_shape, spread_weight_vars, update_noise, update_offset, update_shrinkage, update_weights
+from bktf.processes import update_factors
+from bktf.records import Problem
 
 
 @part

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf._jit import kernel, part
+from bktf._compiled.numba_options import kernel, part
 from bktf.local_draws import LocalDraws, moments
 from bktf.local_kernel import SQRT5, exponentiate
 from bktf.local_scores import log_improvement

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf import local
-from bktf._jit import kernel, part
-from bktf.cholesky import solve_transposed
+from bktf._compiled.cholesky import solve_transposed
+from bktf._compiled.numba_options import kernel, part
 from bktf.cp import Moments
 from bktf.local_kernel import correlations
 

@@ -14,8 +14,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf._jit import kernel, part
-from bktf.sums import fill
+from bktf._compiled.numba_options import kernel, part
+from bktf._compiled.vector_loops import fill
 
 Floats = NDArray[np.float64]
 

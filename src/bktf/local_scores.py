@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf import cp
-from bktf._jit import kernel, part
+from bktf._compiled.numba_options import kernel, part
 from bktf.local_draws import LocalDraws, local_draws
 from bktf.scores import log_expected_excess
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf import dense, levels, local, matern32, statespace
-from bktf._jit import CUBE, FLOAT, GRID, INT, INTS, MATRIX, RNG, VECTOR, VOID, kernel, operation, part
+from bktf._compiled.numba_options import CUBE, FLOAT, GRID, INT, INTS, MATRIX, RNG, VECTOR, VOID, kernel, operation, part
 
 Floats = NDArray[np.float64]
 

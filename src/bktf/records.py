@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf._jit import record
+from bktf._compiled.numba_options import record
 from bktf.processes import Operations
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ from scipy import stats
 
 import oracles
 from bktf import conjugate, dense, gibbs, levels, local
-from bktf._jit import kernel
+from bktf._compiled.numba_options import kernel
 from bktf.axes import Axis
 from bktf.fitting import make_problem, new_state
 from bktf.kernel_choice import Kernel, resolve_kernels

@@ -14,7 +14,7 @@ from prior_preservation import apply, make_work
 from scipy import stats
 
 from bktf import gibbs
-from bktf._jit import kernel as compiled
+from bktf._compiled.numba_options import kernel as compiled
 from bktf.axes import Axis
 from bktf.chains import run_chain, states_between
 from bktf.fitting import make_problem, new_state

@@ -7,7 +7,7 @@ from pathlib import Path
 from conftest import ROOT
 
 ROOMS = [
-    "version", "_checks", "_jit", "cholesky", "slice_sampling", "sums", "statespace", "matern32", "dense", "levels", "bridges", "local_kernel", "local",
+    "_compiled", "version", "_checks", "_compiled.numba_options", "_compiled.cholesky", "_compiled.slice_sampling", "_compiled.vector_loops", "statespace", "matern32", "dense", "levels", "bridges", "local_kernel", "local",
     "processes", "records", "conjugate", "gibbs", "cp", "alignment", "diagnostics", "storage", "kernel_choice", "model", "axes", "observations", "chains",
     "hull", "forms", "search", "scores", "local_draws", "local_scores", "local_climb", "refinement", "restrictions", "best_cells",
     "acquisition", "improvement", "posterior_file", "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup",

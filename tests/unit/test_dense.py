@@ -9,7 +9,7 @@ from test_statespace import LENGTHSCALES, assert_moments, make_axis, make_seen
 
 import oracles
 from bktf import dense
-from bktf.cholesky import pivoted_root
+from bktf._compiled.cholesky import pivoted_root
 from seeds import seeded
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 import pytest
 
-from bktf import _jit
+from bktf._compiled import numba_options as _jit
 from conftest import ROOT, source_hash
 
 SMALL = """

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import bktf
-from bktf import acquisition, local, local_draws, local_kernel, slice_sampling
+from bktf import acquisition, local, local_draws, local_kernel
+from bktf._compiled import slice_sampling
 from bktf.local_climb import make_ascent
 from seeds import seeded
 

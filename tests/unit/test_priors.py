@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from bktf import gibbs
-from bktf._jit import kernel
+from bktf._compiled.numba_options import kernel
 from bktf.axes import Axis
 from bktf.fitting import make_problem, new_state
 from bktf.kernel_choice import resolve_kernels

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from bktf._jit import kernel, part
+from bktf._compiled.numba_options import kernel, part
 
 CHOLESKY_FLOOR = 1e-15  # a pivot below this share of its diagonal entry is rounding
 PIVOT_FLOOR = 4 * 2.220446049250313e-16  # residual variances below this share of the largest are rounding

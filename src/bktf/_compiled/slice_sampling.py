@@ -14,7 +14,7 @@ Paper: the length-scale update of the appendix. Differs: D2.
 
 import math
 
-from bktf._jit import kernel
+from bktf._compiled.numba_options import kernel
 
 SLICE_WIDTH = math.log(10.0)
 LOG_LENGTHSCALE_LOW = math.log(1e-3)

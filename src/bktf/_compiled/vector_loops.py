@@ -3,7 +3,7 @@
 They take plain arrays, because reaching into a record inside a loop costs reference counting in every turn.
 """
 
-from bktf._jit import kernel, part
+from bktf._compiled.numba_options import kernel, part
 
 PRECISION_FLOOR = 1e-200  # an observation that says less than this about a factor value says nothing
 PIVOT_FLOOR = 1e-13  # information below this share of a coordinate's own is rounding

@@ -1,0 +1,1 @@
+"""What compiled code shares: Numba's options, slice sampling, vector loops, Cholesky routines. Knows nothing of models."""
