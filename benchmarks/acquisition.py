@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 import bktf
 from benchmarks.measuring import check, cpu_seconds, growth
 from benchmarks.surrogate import data
-from bktf import acquisition, hull
+from bktf import acquisition
+from bktf.product_forms import hull
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import bktf
 from bktf import acquisition, best_cells
-from bktf.forms import make_forms
+from bktf.product_forms.cp_forms import make_forms
 
 Floats = NDArray[np.float64]
 

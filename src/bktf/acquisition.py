@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 
 from bktf.axes import SAME_POINT, check_points
 from bktf.best_cells import Draws, FreeWeights, Restriction, choose_cell
-from bktf.forms import Floats, Ints
 from bktf.local_climb import make_ascent
 from bktf.local_scores import given_pending, make_score
+from bktf.product_forms.cp_forms import Floats, Ints
 from bktf.restrictions import Weighted, best_allowed
 
 if TYPE_CHECKING:  # the posterior calls this room; here its name is only for readers and type checkers

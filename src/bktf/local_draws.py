@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from bktf import local
 from bktf._compiled.cholesky import solve_transposed
 from bktf._compiled.numba_options import kernel, part
-from bktf.cp import Moments
 from bktf.local_kernel import correlations
+from bktf.product_forms.cp_tensors import Moments
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

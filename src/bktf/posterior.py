@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bktf import cp, dense, levels
+from bktf import dense, levels
 from bktf.acquisition import choose, points_of
 from bktf.alignment import Aligned, align
 from bktf.axes import Axis, check_points
@@ -21,6 +21,7 @@ from bktf.local_draws import LocalDraws, local_draws
 from bktf.model import Priors, Settings
 from bktf.observations import Standardisation
 from bktf.posterior_file import read_fields, write_posterior
+from bktf.product_forms import cp_tensors as cp
 
 Floats = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from conftest import ROOT
 
 ROOMS = [
-    "_compiled", "version", "_checks", "_compiled.numba_options", "_compiled.cholesky", "_compiled.slice_sampling", "_compiled.vector_loops", "statespace", "matern32", "dense", "levels", "bridges", "local_kernel", "local",
-    "processes", "records", "conjugate", "gibbs", "cp", "alignment", "diagnostics", "storage", "kernel_choice", "model", "axes", "observations", "chains",
-    "hull", "forms", "search", "scores", "local_draws", "local_scores", "local_climb", "refinement", "restrictions", "best_cells",
+    "product_forms", "_compiled", "version", "_checks", "_compiled.numba_options", "_compiled.cholesky", "_compiled.slice_sampling", "_compiled.vector_loops", "statespace", "matern32", "dense", "levels", "bridges", "local_kernel", "local",
+    "processes", "records", "conjugate", "gibbs", "product_forms.cp_tensors", "alignment", "diagnostics", "storage", "kernel_choice", "model", "axes", "observations", "chains",
+    "product_forms.hull", "product_forms.cp_forms", "product_forms.best_first_maximum", "scores", "local_draws", "local_scores", "local_climb", "refinement", "restrictions", "best_cells",
     "acquisition", "improvement", "posterior_file", "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup",
     "experiments", "experiments.functions", "experiments.problems",
     "space", "feasibility", "history", "pruned_trials", "trials", "strategy", "warping", "outliers", "subset", "shapes", "design", "suggestion",

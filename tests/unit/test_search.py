@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bktf.forms import Forms, make_forms
-from bktf.search import hull_in_space, maximum_over_draws
+from bktf.product_forms.best_first_maximum import hull_in_space, maximum_over_draws
+from bktf.product_forms.cp_forms import Forms, make_forms
 from seeds import seeded
 
 Floats = NDArray[np.float64]
@@ -71,7 +71,7 @@ def test_the_exact_maximum_equals_enumeration(rank: int, main: bool, n_cases: in
 
 @pytest.mark.parametrize(("rank", "main"), [(3, True), (4, False), (5, True), (6, False)])
 def test_the_certificate_is_never_wrong_for_higher_ranks(rank: int, main: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bktf import search
+    from bktf.product_forms import best_first_maximum as search
 
     rng = np.random.default_rng(seeded(rank))
     closed = 0

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf import hull
-from bktf.forms import Floats, Forms, Ints
+from bktf.product_forms import hull
+from bktf.product_forms.cp_forms import Floats, Forms, Ints
 
 Mask = NDArray[np.bool_]
 
