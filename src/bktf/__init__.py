@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bktf import acquisition
+from bktf.axis_kernels.kernel_choice import Periodic
 from bktf.fitting import fit
-from bktf.kernel_choice import Periodic
 from bktf.model import Priors
 from bktf.posterior import GridMoments, Posterior
 from bktf.validation import LeaveOneOut, leave_one_out

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bktf.axes import SAME_POINT, check_points
+from bktf.axis_kernels.axes import SAME_POINT, check_points
 from bktf.best_cells import Draws, FreeWeights, Restriction, choose_cell
 from bktf.local_climb import make_ascent
 from bktf.local_scores import given_pending, make_score

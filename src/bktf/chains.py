@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf import gibbs, processes
-from bktf.axes import Axis
-from bktf.bridges import plan_between
+from bktf import gibbs
+from bktf.axis_kernels import operations as processes
+from bktf.axis_kernels.axes import Axis
+from bktf.axis_kernels.gaps import plan_between
 from bktf.local_kernel import n_logs
 from bktf.records import Draws, Problem, State, Work
 

@@ -10,14 +10,16 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bktf import dense, gibbs, processes
+from bktf import gibbs
 from bktf._checks import MAX_CHAINS, check_noise_std, whole_number
 from bktf._compiled.numba_options import announce_compilation
 from bktf._compiled.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
-from bktf.axes import Axis, check_axes, check_log, check_points
-from bktf.bridges import steps_along
+from bktf.axis_kernels import dense
+from bktf.axis_kernels import operations as processes
+from bktf.axis_kernels.axes import Axis, check_axes, check_log, check_points
+from bktf.axis_kernels.gaps import steps_along
+from bktf.axis_kernels.kernel_choice import Kernel, resolve_kernels
 from bktf.chains import ChainResult, run_chain, states_between
-from bktf.kernel_choice import Kernel, resolve_kernels
 from bktf.local_kernel import LOG_ODDS_HIGH, n_logs
 from bktf.model import Priors, Settings, resolve_active
 from bktf.observations import Standardisation, check_values

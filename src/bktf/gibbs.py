@@ -26,8 +26,8 @@ from bktf._compiled.vector_loops import (
     scaled_product,
     to_pseudo_observations,
 )
+from bktf.axis_kernels.operations import update_factors
 from bktf.conjugate import shrinkage_shape, spread_weight_vars, update_noise, update_offset, update_shrinkage, update_weights
-from bktf.processes import update_factors
 from bktf.records import Problem
 
 

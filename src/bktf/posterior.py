@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bktf import dense, levels
 from bktf.acquisition import choose, points_of
 from bktf.alignment import Aligned, align
-from bktf.axes import Axis, check_points
+from bktf.axis_kernels import categorical as levels
+from bktf.axis_kernels import dense
+from bktf.axis_kernels.axes import Axis, check_points
 from bktf.chains import moments_between, states_between
 from bktf.diagnostics import OBSERVED, OTHER, UNSEEN, Diagnostics, diagnose
 from bktf.improvement import expected_excess, improvement_beyond

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bktf.axes import Axis
-from bktf.kernel_choice import AxisKernel
+from bktf.axis_kernels.axes import Axis
+from bktf.axis_kernels.kernel_choice import AxisKernel
 from bktf.local_kernel import n_logs
 from bktf.model import Priors, Settings
 from bktf.observations import Standardisation

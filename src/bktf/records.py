@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf._compiled.numba_options import record
-from bktf.processes import Operations
+from bktf.axis_kernels.operations import Operations
 
 Floats = NDArray[np.float64]
 

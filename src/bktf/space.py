@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from bktf.levels import MAX_LEVELS
+from bktf.axis_kernels.categorical import MAX_LEVELS
 from bktf.refinement import MAX_POINTS, RefinedAxis, refine_axis
 
 Floats = NDArray[np.float64]

@@ -6,8 +6,8 @@ import time
 import numpy as np
 
 from bktf.acquisition import ACQUISITIONS, choose
+from bktf.axis_kernels.kernel_choice import KINDS
 from bktf.fitting import fit
-from bktf.kernel_choice import KINDS
 
 
 def warm_up(kernels: list[str]) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import bktf
 from bktf import fitting, gibbs
-from bktf.kernel_choice import Kernel
+from bktf.axis_kernels.kernel_choice import Kernel
 from bktf.observations import Standardisation
 from seeds import seeded
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import bktf
-from bktf import gibbs, processes
+from bktf import gibbs
+from bktf.axis_kernels import operations as processes
 from bktf.chains import PACE, run_chain
 from seeds import seeded
 from work_clock import WorkClock

@@ -26,23 +26,27 @@ BUGS = {
         "axes", {},
     ),
     "weight left out of the sensitivities": (
-        "gibbs.py", [("state.weights[first],", "1.0,")], "axes", {},
+        "gibbs.py",
+        [("state.weights[first],", "1.0,")], "axes", {},
     ),
     "n for n/2 in the noise update": (
-        "conjugate.py", [("problem.noise_shape + 0.5 * problem.values.size", "problem.noise_shape + 1.0 * problem.values.size")],
+        "conjugate.py",
+        [("problem.noise_shape + 0.5 * problem.values.size", "problem.noise_shape + 1.0 * problem.values.size")],
         "noise", {},
     ),
     "wrong sign of the log determinant": (
-        "matern32.py",
+        "axis_kernels/matern32.py",
         [("-0.5 * (log_growths + math.log(growths) + squares)", "-0.5 * (squares - log_growths - math.log(growths))")],
         "axes", {},
     ),
     "wrong sign of the log determinant, shared length-scales": (
-        "statespace.py", [("-0.5 * (math.log(precision * D_joint[0]) +", "-0.5 * (-math.log(precision * D_joint[0]) +")],
+        "axis_kernels/state_space.py",
+        [("-0.5 * (math.log(precision * D_joint[0]) +", "-0.5 * (-math.log(precision * D_joint[0]) +")],
         "axes", {"shared": True},
     ),
     "wrong sign of the log determinant, dense path": (
-        "dense.py", [("return -0.5 * (log_det + squares)", "return -0.5 * (squares - log_det)")],
+        "axis_kernels/dense.py",
+        [("return -0.5 * (log_det + squares)", "return -0.5 * (squares - log_det)")],
         "axes", {"kernel": "squared_exponential"},
     ),
     "residual not updated after a component": (
@@ -58,7 +62,8 @@ BUGS = {
         "axes", {"shared": True},
     ),
     "weight left out of the sensitivities, shared length-scales": (
-        "gibbs.py", [("scaled_product(state.weights[members[k]], ", "scaled_product(1.0, ")], "axes", {"shared": True},
+        "gibbs.py",
+        [("scaled_product(state.weights[members[k]], ", "scaled_product(1.0, ")], "axes", {"shared": True},
     ),
     "factor drawn from the prior": (
         "gibbs.py",
@@ -72,42 +77,53 @@ BUGS = {
         "two sweeps", {},
     ),
     "weights drawn from the prior": (
-        "conjugate.py", [("inner(state.products[c], state.products[h])", "0.0"), ("inner(state.products[c], problem.values)", "0.0")],
+        "conjugate.py",
+        [("inner(state.products[c], state.products[h])", "0.0"), ("inner(state.products[c], problem.values)", "0.0")],
         "weights", {},
     ),
     "wrong sign of the log determinant, unordered levels": (
-        "levels.py", [("-0.5 * (log_det + math.log(precision) + squares)", "-0.5 * (squares - log_det - math.log(precision))")],
+        "axis_kernels/categorical.py",
+        [("-0.5 * (log_det + math.log(precision) + squares)", "-0.5 * (squares - log_det - math.log(precision))")],
         "axes", {"kernel": "categorical"},
     ),
     "one degree of freedom too few for the covariance between levels": (
-        "levels.py", [("            dof += 1\n", "            pass\n")], "covariances", {"kernel": "wishart"},
+        "axis_kernels/categorical.py",
+        [("            dof += 1\n", "            pass\n")], "covariances", {"kernel": "wishart"},
     ),
     "covariance between levels ignores the factors": (
-        "levels.py", [("factors[c, start + i, 0] * factors[c, start + j, 0]", "0.5")], "two sweeps", {"kernel": "wishart"},
+        "axis_kernels/categorical.py",
+        [("factors[c, start + i, 0] * factors[c, start + j, 0]", "0.5")], "two sweeps", {"kernel": "wishart"},
     ),
     "shrinkage ignores half of the weights' squares": (
-        "conjugate.py", [("rate = 1.0 + 0.5 * squares", "rate = 1.0 + 0.25 * squares")], "shrinkage", {"adapt_rank": True},
+        "conjugate.py",
+        [("rate = 1.0 + 0.5 * squares", "rate = 1.0 + 0.25 * squares")], "shrinkage", {"adapt_rank": True},
     ),
     "shrinkage counts one weight too many": (
-        "conjugate.py", [("shrinkage_shape(problem, c) + 0.5 * n_after", "shrinkage_shape(problem, c) + 0.5 * (n_after + 1)")],
+        "conjugate.py",
+        [("shrinkage_shape(problem, c) + 0.5 * n_after", "shrinkage_shape(problem, c) + 0.5 * (n_after + 1)")],
         "shrinkage", {"adapt_rank": True},
     ),
     "offset not taken off the targets": (
-        "conjugate.py", [("        targets[j, 0] -= offset\n", "        pass\n")], "axes", {"offsets": True},
+        "conjugate.py",
+        [("        targets[j, 0] -= offset\n", "        pass\n")], "axes", {"offsets": True},
     ),
     "offset drawn without its prior's mean": (
-        "conjugate.py", [("information = problem.offset_mean / problem.offset_var", "information = 0.0")], "axes", {"offsets": True},
+        "conjugate.py",
+        [("information = problem.offset_mean / problem.offset_var", "information = 0.0")], "axes", {"offsets": True},
     ),
     "wrong sign of the log determinant, local component": (
-        "local.py", [("-0.5 * (log_det + inner(solved, solved))", "-0.5 * (inner(solved, solved) - log_det)")],
+        "local.py",
+        [("-0.5 * (log_det + inner(solved, solved))", "-0.5 * (inner(solved, solved) - log_det)")],
         "two sweeps", {"local": True, "active": []},
     ),
     "the constant share is left out of trials, local component": (
-        "local.py", [("multiply_axis(fresh, on_levels[place], share, out)", "multiply_axis(fresh, on_levels[place], 0.0, out)")],
+        "local.py",
+        [("multiply_axis(fresh, on_levels[place], share, out)", "multiply_axis(fresh, on_levels[place], 0.0, out)")],
         "two sweeps", {"local": True, "active": []},
     ),
     "values of the local component drawn without noise": (
-        "local.py", [("scaled = noise_precision * G[i, a]", "scaled = 2.0 * noise_precision * G[i, a]")],
+        "local.py",
+        [("scaled = noise_precision * G[i, a]", "scaled = 2.0 * noise_precision * G[i, a]")],
         "two sweeps", {"local": True, "active": []},
     ),
     "noise drawn from the prior": (

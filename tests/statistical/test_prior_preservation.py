@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from prior_preservation import UPDATES, corrected, make_setup, p_values
 
-from bktf.kernel_choice import Kernel
+from bktf.axis_kernels.kernel_choice import Kernel
 
 N = 6000
 LEVEL = 5e-5  # the chance that a right update fails a check, whatever the seed; a test makes one or two checks

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bktf.bridges import different_gaps, plan_between, steps_along
+from bktf.axis_kernels.gaps import different_gaps, plan_between, steps_along
 from seeds import seeded
 
 

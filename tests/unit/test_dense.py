@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from test_statespace import LENGTHSCALES, assert_moments, make_axis, make_seen
 
 import oracles
-from bktf import dense
 from bktf._compiled.cholesky import pivoted_root
+from bktf.axis_kernels import dense
 from seeds import seeded
 
 Floats = NDArray[np.float64]

@@ -7,8 +7,8 @@ from prior_preservation import UPDATES, apply, draw_joint, make_setup, make_work
 import oracles
 from bktf._compiled import slice_sampling
 from bktf._compiled import vector_loops as sums
+from bktf.axis_kernels.operations import _update_markov
 from bktf.fitting import new_state
-from bktf.processes import _update_markov
 from bktf.records import State
 from seeds import seeded
 

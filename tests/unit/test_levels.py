@@ -7,7 +7,7 @@ from scipy import stats
 from test_statespace import assert_moments
 
 import bktf
-from bktf import levels
+from bktf.axis_kernels import categorical as levels
 from seeds import seeded
 
 Floats = NDArray[np.float64]

@@ -14,9 +14,9 @@ from scipy import stats
 
 from bktf import gibbs
 from bktf._compiled.numba_options import kernel
-from bktf.axes import Axis
+from bktf.axis_kernels.axes import Axis
+from bktf.axis_kernels.kernel_choice import resolve_kernels
 from bktf.fitting import make_problem, new_state
-from bktf.kernel_choice import resolve_kernels
 from bktf.model import Priors, Settings
 from bktf.records import Problem, State
 from seeds import seeded

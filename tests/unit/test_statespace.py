@@ -9,8 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 import oracles
-from bktf import matern32, statespace
-from bktf.bridges import plan_between, steps_along
+from bktf.axis_kernels import matern32
+from bktf.axis_kernels import state_space as statespace
+from bktf.axis_kernels.gaps import plan_between, steps_along
 from seeds import seeded
 
 Floats = NDArray[np.float64]

@@ -8,7 +8,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bktf import dense, levels, processes
+from bktf.axis_kernels import categorical as levels
+from bktf.axis_kernels import dense
+from bktf.axis_kernels import operations as processes
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bktf.kernel_choice import AxisKernel
+from bktf.axis_kernels.kernel_choice import AxisKernel
 
 Floats = NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""Covariance along one axis: Matérn kernels as Markov chains, dense kernels, categories."""
