@@ -12,7 +12,7 @@ from bktf import gibbs
 from bktf.axis_kernels import operations as processes
 from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.gaps import plan_between
-from bktf.local_kernel import n_logs
+from bktf.gaussian_process.covariance import n_logs
 from bktf.records import Draws, Problem, State, Work
 
 Floats = NDArray[np.float64]

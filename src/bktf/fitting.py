@@ -20,7 +20,7 @@ from bktf.axis_kernels.axes import Axis, check_axes, check_log, check_points
 from bktf.axis_kernels.gaps import steps_along
 from bktf.axis_kernels.kernel_choice import Kernel, resolve_kernels
 from bktf.chains import ChainResult, run_chain, states_between
-from bktf.local_kernel import LOG_ODDS_HIGH, n_logs
+from bktf.gaussian_process.covariance import LOG_ODDS_HIGH, n_logs
 from bktf.model import Priors, Settings, resolve_active
 from bktf.observations import Standardisation, check_values
 from bktf.posterior import Posterior

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf._compiled.numba_options import kernel, part
-from bktf.local_draws import LocalDraws, local_draws
+from bktf.gaussian_process.process_draws import LocalDraws, local_draws
 from bktf.product_forms import cp_tensors as cp
 from bktf.scores import log_expected_excess
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf._checks import MAX_CHAINS, MAX_RANK, MAX_SWEEPS, whole_number
-from bktf.local_kernel import LOG_ODDS_HIGH
+from bktf.gaussian_process.covariance import LOG_ODDS_HIGH
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,8 +17,8 @@ from bktf.axis_kernels import dense
 from bktf.axis_kernels.axes import Axis, check_points
 from bktf.chains import moments_between, states_between
 from bktf.diagnostics import OBSERVED, OTHER, UNSEEN, Diagnostics, diagnose
+from bktf.gaussian_process.process_draws import LocalDraws, local_draws
 from bktf.improvement import expected_excess, improvement_beyond
-from bktf.local_draws import LocalDraws, local_draws
 from bktf.model import Priors, Settings
 from bktf.observations import Standardisation
 from bktf.posterior_file import read_fields, write_posterior

@@ -8,7 +8,7 @@ import numpy as np
 
 from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.kernel_choice import AxisKernel
-from bktf.local_kernel import n_logs
+from bktf.gaussian_process.covariance import n_logs
 from bktf.model import Priors, Settings
 from bktf.observations import Standardisation
 from bktf.storage import read_npz, write_npz

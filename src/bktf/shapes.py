@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bktf.fitting import fit, make_axes
-from bktf.local_draws import LocalDraws
+from bktf.gaussian_process.process_draws import LocalDraws
 from bktf.posterior import Posterior
 from bktf.space import Parameter, n_points
 from bktf.strategy import Strategy

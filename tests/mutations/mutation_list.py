@@ -960,7 +960,7 @@ MUTATIONS = (
     # --- the process: draws, scores, search ----------------------------------------------------------
     Mutation(
         name="thinning keeps the first draws",
-        file="local_draws.py",
+        file="gaussian_process/process_draws.py",
         old="np.unique(np.linspace(0, len(self.logs) - 1, min(most, len(self.logs))).astype(np.int64))",
         new="np.arange(min(most, len(self.logs)))",
         breaks="only the first chain takes part in an acquisition",
@@ -968,7 +968,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="half of a process negated",
-        file="local_draws.py",
+        file="gaussian_process/process_draws.py",
         old="coefficients=-self.coefficients)",
         new="coefficients=self.coefficients)",
         breaks="minimising follows the mean of maximising",
@@ -976,7 +976,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="joint draws with variances for deviations",
-        file="local_draws.py",
+        file="gaussian_process/process_draws.py",
         old="np.sqrt(np.maximum(spread.eigenvalues, 0.0))",
         new="np.maximum(spread.eigenvalues, 0.0)",
         breaks="joint draws do not have the posterior's covariance",
@@ -984,7 +984,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="no floor under variances",
-        file="local_draws.py",
+        file="gaussian_process/process_draws.py",
         old="variances[k] = max(variances[k], LEAST * sizes[k])",
         new="variances[k] = variances[k] + 0.0",
         breaks="rounding makes variances at observations negative",
@@ -1056,7 +1056,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="noise precision without its Jacobian",
-        file="local.py",
+        file="gaussian_process/parameter_updates.py",
         old="return noise_shape * value - noise_rate",
         new="return (noise_shape - 1.0) * value - noise_rate",
         breaks="the logarithm of the noise precision has the density of the precision",
@@ -1064,7 +1064,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="known noise learned",
-        file="local.py",
+        file="gaussian_process/parameter_updates.py",
         old="range(n_logs + (0 if noise_known else 1))",
         new="range(n_logs + 1)",
         breaks="known noise is ignored at infinite rank",
@@ -1072,7 +1072,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="another Matérn",
-        file="local_kernel.py",
+        file="gaussian_process/covariance.py",
         old="out[p] *= 1.0 + r + r * r / 3.0",
         new="out[p] *= 1.0 + r + r * r / 2.0",
         breaks="the sampler's covariance is not Matérn 5/2",

@@ -112,17 +112,17 @@ BUGS = {
         [("information = problem.offset_mean / problem.offset_var", "information = 0.0")], "axes", {"offsets": True},
     ),
     "wrong sign of the log determinant, local component": (
-        "local.py",
+        "gaussian_process/parameter_updates.py",
         [("-0.5 * (log_det + inner(solved, solved))", "-0.5 * (inner(solved, solved) - log_det)")],
         "two sweeps", {"local": True, "active": []},
     ),
     "the constant share is left out of trials, local component": (
-        "local.py",
+        "gaussian_process/parameter_updates.py",
         [("multiply_axis(fresh, on_levels[place], share, out)", "multiply_axis(fresh, on_levels[place], 0.0, out)")],
         "two sweeps", {"local": True, "active": []},
     ),
     "values of the local component drawn without noise": (
-        "local.py",
+        "gaussian_process/parameter_updates.py",
         [("scaled = noise_precision * G[i, a]", "scaled = 2.0 * noise_precision * G[i, a]")],
         "two sweeps", {"local": True, "active": []},
     ),

@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import bktf
-from bktf import acquisition, local, local_draws, local_kernel
+from bktf import acquisition
 from bktf._compiled import slice_sampling
+from bktf.gaussian_process import covariance as local_kernel
+from bktf.gaussian_process import parameter_updates as local
+from bktf.gaussian_process import process_draws as local_draws
 from bktf.local_climb import make_ascent
 from seeds import seeded
 

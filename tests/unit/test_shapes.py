@@ -9,8 +9,8 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from scipy import stats
 
 from bktf import shapes
+from bktf.gaussian_process.process_draws import local_draws
 from bktf.history import History
-from bktf.local_draws import local_draws
 from bktf.space import Parameter, parameters_of
 from bktf.strategy import Strategy, make_strategy
 from bktf.suggestion import fit_history, next_points

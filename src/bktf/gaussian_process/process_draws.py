@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf import local
 from bktf._compiled.cholesky import solve_transposed
 from bktf._compiled.numba_options import kernel, part
-from bktf.local_kernel import correlations
+from bktf.gaussian_process import parameter_updates as local
+from bktf.gaussian_process.covariance import correlations
 from bktf.product_forms.cp_tensors import Moments
 
 Floats = NDArray[np.float64]

@@ -17,7 +17,7 @@ from bktf._compiled.cholesky import draw_normal, factor_upper, pivoted_root, sol
 from bktf._compiled.numba_options import kernel, part
 from bktf._compiled.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW, MAX_SHRINKS
 from bktf._compiled.vector_loops import add_multiple, copy_into, fill, inner
-from bktf.local_kernel import LOG_ODDS_HIGH, correlate, correlations_along, multiply_axes, multiply_axis, share_of
+from bktf.gaussian_process.covariance import LOG_ODDS_HIGH, correlate, correlations_along, multiply_axes, multiply_axis, share_of
 
 SLICE_WIDTH = 2.0  # standard deviations of the prior
 LOG_SIZE_LOW, LOG_SIZE_HIGH = math.log(1e-8), math.log(1e8)  # of a and τ

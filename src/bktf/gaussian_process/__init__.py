@@ -1,0 +1,1 @@
+"""Infinite rank: a Gaussian process with a product kernel."""
