@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bktf import chains
+from bktf.components import chains
 
 
 class WorkClock:

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bktf import gibbs
 from bktf._checks import MAX_CHAINS, check_noise_std, whole_number
 from bktf._compiled.numba_options import announce_compilation
 from bktf._compiled.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
@@ -19,12 +18,13 @@ from bktf.axis_kernels import operations as processes
 from bktf.axis_kernels.axes import Axis, check_axes, check_log, check_points
 from bktf.axis_kernels.gaps import steps_along
 from bktf.axis_kernels.kernel_choice import Kernel, resolve_kernels
-from bktf.chains import ChainResult, run_chain, states_between
+from bktf.components import gibbs
+from bktf.components.chain_state import LocalModel, Problem, State
+from bktf.components.chains import ChainResult, run_chain, states_between
 from bktf.gaussian_process.covariance import LOG_ODDS_HIGH, n_logs
 from bktf.model import Priors, Settings, resolve_active
 from bktf.observations import Standardisation, check_values
 from bktf.posterior import Posterior
-from bktf.records import LocalModel, Problem, State
 
 Floats = NDArray[np.float64]
 

@@ -10,8 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 import bktf
-from bktf import fitting, gibbs
+from bktf import fitting
 from bktf.axis_kernels.kernel_choice import Kernel
+from bktf.components import gibbs
 from bktf.observations import Standardisation
 from seeds import seeded
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import bktf
-from bktf import gibbs
 from bktf.axis_kernels import operations as processes
-from bktf.chains import PACE, run_chain
+from bktf.components import gibbs
+from bktf.components.chains import PACE, run_chain
 from seeds import seeded
 from work_clock import WorkClock
 

@@ -17,8 +17,8 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
 import bktf
-from bktf import gibbs
-from bktf.chains import FIRST_CALL, PACE, PER_OBSERVATION
+from bktf.components import gibbs
+from bktf.components.chains import FIRST_CALL, PACE, PER_OBSERVATION
 from bktf.history import History
 from bktf.space import parameters_of
 from bktf.trials import read_history

@@ -1080,7 +1080,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="weights do not shrink",
-        file="conjugate.py",
+        file="components/conjugate_updates.py",
         old="precision[c, c] += 1.0 / state.weight_vars[c]",
         new="precision[c, c] += 1.0 / problem.weight_var",
         breaks="with adapt_rank the weights do not hear what shrinks them",

@@ -15,16 +15,17 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import oracles
-from bktf import conjugate, gibbs
 from bktf._compiled.numba_options import kernel
 from bktf.axis_kernels import categorical as levels
 from bktf.axis_kernels import dense
 from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.kernel_choice import Kernel, resolve_kernels
+from bktf.components import conjugate_updates as conjugate
+from bktf.components import gibbs
+from bktf.components.chain_state import Problem, Work
 from bktf.fitting import make_problem, new_state
 from bktf.gaussian_process import parameter_updates as local
 from bktf.model import Priors, Settings
-from bktf.records import Problem, Work
 from seeds import seeded
 
 Floats = NDArray[np.float64]

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from prior_preservation import apply, make_work
 from scipy import stats
 
-from bktf import gibbs
 from bktf._compiled.numba_options import kernel as compiled
 from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.kernel_choice import resolve_kernels
-from bktf.chains import run_chain, states_between
+from bktf.components import gibbs
+from bktf.components.chain_state import Problem, State, Work
+from bktf.components.chains import run_chain, states_between
 from bktf.fitting import make_problem, new_state
 from bktf.model import Priors, Settings
-from bktf.records import Problem, State, Work
 from seeds import seeded
 
 Floats = NDArray[np.float64]

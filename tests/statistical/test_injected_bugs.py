@@ -20,17 +20,17 @@ ON_AXIS = "    lengthscale = update_on_axis(problem, state, d, lengthscale, log_
 # name: (file, [(what stands there, what the bug makes of it)], update that shows it, setup that shows it)
 BUGS = {
     "noise precision counted twice in the evidence": (
-        "gibbs.py",
+        "components/gibbs.py",
         [(ON_AXIS, "    lengthscale = update_on_axis(problem, state, d, lengthscale, log_var, directions, "
           "precisions * state.noise_precision[0], targets, drawn, rng)\n" + ON_AXIS.replace("log_var", "0.0"))],
         "axes", {},
     ),
     "weight left out of the sensitivities": (
-        "gibbs.py",
+        "components/gibbs.py",
         [("state.weights[first],", "1.0,")], "axes", {},
     ),
     "n for n/2 in the noise update": (
-        "conjugate.py",
+        "components/conjugate_updates.py",
         [("problem.noise_shape + 0.5 * problem.values.size", "problem.noise_shape + 1.0 * problem.values.size")],
         "noise", {},
     ),
@@ -50,34 +50,34 @@ BUGS = {
         "axes", {"kernel": "squared_exponential"},
     ),
     "residual not updated after a component": (
-        "gibbs.py",
+        "components/gibbs.py",
         [("copy_into(work.remainder, state.residual)", "pass"),
          ("        add_multiple(state.residual, -state.weights[c], state.products[c])", "        pass")],
         "two sweeps", {},
     ),
     "noise precision counted twice in the evidence, shared length-scales": (
-        "gibbs.py",
+        "components/gibbs.py",
         [(ON_AXIS, "    lengthscale = update_on_axis(problem, state, d, lengthscale, log_var, directions, "
           "precisions * state.noise_precision[0], targets, drawn, rng)\n" + ON_AXIS.replace("log_var", "0.0"))],
         "axes", {"shared": True},
     ),
     "weight left out of the sensitivities, shared length-scales": (
-        "gibbs.py",
+        "components/gibbs.py",
         [("scaled_product(state.weights[members[k]], ", "scaled_product(1.0, ")], "axes", {"shared": True},
     ),
     "factor drawn from the prior": (
-        "gibbs.py",
+        "components/gibbs.py",
         [(ON_AXIS, ON_AXIS + "    update_on_axis(problem, state, d, lengthscale, 0.0, directions, 0.0 * precisions, targets, "
           "drawn, rng)\n")],
         "axes", {},
     ),
     "length-scale drawn from the prior": (
-        "gibbs.py",
+        "components/gibbs.py",
         [(ON_AXIS, "    lengthscale = draw_prior_lengthscale(problem, d, rng)\n" + ON_AXIS.replace("log_var", "0.0"))],
         "two sweeps", {},
     ),
     "weights drawn from the prior": (
-        "conjugate.py",
+        "components/conjugate_updates.py",
         [("inner(state.products[c], state.products[h])", "0.0"), ("inner(state.products[c], problem.values)", "0.0")],
         "weights", {},
     ),
@@ -95,20 +95,20 @@ BUGS = {
         [("factors[c, start + i, 0] * factors[c, start + j, 0]", "0.5")], "two sweeps", {"kernel": "wishart"},
     ),
     "shrinkage ignores half of the weights' squares": (
-        "conjugate.py",
+        "components/conjugate_updates.py",
         [("rate = 1.0 + 0.5 * squares", "rate = 1.0 + 0.25 * squares")], "shrinkage", {"adapt_rank": True},
     ),
     "shrinkage counts one weight too many": (
-        "conjugate.py",
+        "components/conjugate_updates.py",
         [("shrinkage_shape(problem, c) + 0.5 * n_after", "shrinkage_shape(problem, c) + 0.5 * (n_after + 1)")],
         "shrinkage", {"adapt_rank": True},
     ),
     "offset not taken off the targets": (
-        "conjugate.py",
+        "components/conjugate_updates.py",
         [("        targets[j, 0] -= offset\n", "        pass\n")], "axes", {"offsets": True},
     ),
     "offset drawn without its prior's mean": (
-        "conjugate.py",
+        "components/conjugate_updates.py",
         [("information = problem.offset_mean / problem.offset_var", "information = 0.0")], "axes", {"offsets": True},
     ),
     "wrong sign of the log determinant, local component": (
@@ -127,7 +127,7 @@ BUGS = {
         "two sweeps", {"local": True, "active": []},
     ),
     "noise drawn from the prior": (
-        "conjugate.py",
+        "components/conjugate_updates.py",
         [("shape = problem.noise_shape + 0.5 * problem.values.size", "shape = problem.noise_shape"), ("0.5 * squares)", "0.0 * squares)")],
         "noise", {},
     ),

@@ -7,8 +7,8 @@ from pathlib import Path
 from conftest import ROOT
 
 ROOMS = [
-    "gaussian_process", "axis_kernels", "product_forms", "_compiled", "version", "_checks", "_compiled.numba_options", "_compiled.cholesky", "_compiled.slice_sampling", "_compiled.vector_loops", "axis_kernels.state_space", "axis_kernels.matern32", "axis_kernels.dense", "axis_kernels.categorical", "axis_kernels.gaps", "gaussian_process.covariance", "gaussian_process.parameter_updates",
-    "axis_kernels.operations", "records", "conjugate", "gibbs", "product_forms.cp_tensors", "alignment", "diagnostics", "storage", "axis_kernels.kernel_choice", "model", "axis_kernels.axes", "observations", "chains",
+    "components", "gaussian_process", "axis_kernels", "product_forms", "_compiled", "version", "_checks", "_compiled.numba_options", "_compiled.cholesky", "_compiled.slice_sampling", "_compiled.vector_loops", "axis_kernels.state_space", "axis_kernels.matern32", "axis_kernels.dense", "axis_kernels.categorical", "axis_kernels.gaps", "gaussian_process.covariance", "gaussian_process.parameter_updates",
+    "axis_kernels.operations", "components.chain_state", "components.conjugate_updates", "components.gibbs", "product_forms.cp_tensors", "components.alignment", "diagnostics", "storage", "axis_kernels.kernel_choice", "model", "axis_kernels.axes", "observations", "components.chains",
     "product_forms.hull", "product_forms.cp_forms", "product_forms.best_first_maximum", "scores", "gaussian_process.process_draws", "local_scores", "local_climb", "refinement", "restrictions", "best_cells",
     "acquisition", "improvement", "posterior_file", "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup",
     "experiments", "experiments.functions", "experiments.problems",

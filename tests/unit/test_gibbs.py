@@ -8,8 +8,8 @@ import oracles
 from bktf._compiled import slice_sampling
 from bktf._compiled import vector_loops as sums
 from bktf.axis_kernels.operations import _update_markov
+from bktf.components.chain_state import State
 from bktf.fitting import new_state
-from bktf.records import State
 from seeds import seeded
 
 

@@ -96,7 +96,7 @@ def test_aligned_factors_give_the_same_function(posterior: bktf.Posterior) -> No
 
 
 def test_alignment_undoes_label_sign_and_scale_changes() -> None:
-    from bktf.alignment import align
+    from bktf.components.alignment import align
 
     rng = np.random.default_rng(seeded(3))
     base = [rng.standard_normal((2, 7)), rng.standard_normal((2, 6)), rng.standard_normal((2, 5))]

@@ -12,13 +12,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from bktf import gibbs
 from bktf._compiled.numba_options import kernel
 from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.kernel_choice import resolve_kernels
+from bktf.components import gibbs
+from bktf.components.chain_state import Problem, State
 from bktf.fitting import make_problem, new_state
 from bktf.model import Priors, Settings
-from bktf.records import Problem, State
 from seeds import seeded
 
 Floats = NDArray[np.float64]

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf import gibbs
 from bktf.axis_kernels import operations as processes
 from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.gaps import plan_between
+from bktf.components import gibbs
+from bktf.components.chain_state import Draws, Problem, State, Work
 from bktf.gaussian_process.covariance import n_logs
-from bktf.records import Draws, Problem, State, Work
 
 Floats = NDArray[np.float64]
 

@@ -27,8 +27,15 @@ from bktf._compiled.vector_loops import (
     to_pseudo_observations,
 )
 from bktf.axis_kernels.operations import update_factors
-from bktf.conjugate import shrinkage_shape, spread_weight_vars, update_noise, update_offset, update_shrinkage, update_weights
-from bktf.records import Problem
+from bktf.components.chain_state import Problem
+from bktf.components.conjugate_updates import (
+    shrinkage_shape,
+    spread_weight_vars,
+    update_noise,
+    update_offset,
+    update_shrinkage,
+    update_weights,
+)
 
 
 @part
