@@ -14,7 +14,7 @@ from bktf.version import __version__
 if TYPE_CHECKING:
     from bktf.optimize import Result, maximize, minimize
     from bktf.sampler import BKTFSampler
-    from bktf.space import choices
+    from bktf.spaces.parameters import choices
 
 load = Posterior.load
 

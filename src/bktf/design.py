@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf.space import Parameter, n_points
+from bktf.spaces.parameters import Parameter, n_points
 from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from optuna.distributions import FloatDistribution
 from bktf.lab_space import LabSpace, as_text
 from bktf.lab_table import settable
 from bktf.posterior import Posterior
-from bktf.space import Parameter
+from bktf.spaces.parameters import Parameter
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from bktf.space import Parameter, can_be_modelled, only_value
+from bktf.spaces.parameters import Parameter, can_be_modelled, only_value
 
 SPECIAL_COLUMNS = ("status", "predicted", "uncertainty", "reason")  # columns of the table that have a meaning of their own
 

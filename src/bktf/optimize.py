@@ -23,7 +23,7 @@ from bktf._checks import MAX_TRIALS, whole_number
 from bktf.history import History
 from bktf.posterior import Posterior
 from bktf.sampler import POOR_SEARCH, BKTFSampler, parameter_names
-from bktf.space import Parameter, can_be_modelled, parameters_of, read_space, values_at
+from bktf.spaces.parameters import Parameter, can_be_modelled, parameters_of, read_space, values_at
 from bktf.strategy import Suggestion, seed_for
 from bktf.suggestion import Model, fit_history, fit_shown, next_points
 from bktf.trials import INTERRUPTED, read_history, read_published

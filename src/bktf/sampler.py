@@ -25,12 +25,12 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from bktf.design import ENUMERATE_POINTS, any_left, start_point
-from bktf.feasibility import Feasibility
 from bktf.history import History
 from bktf.model import Priors
 from bktf.posterior import Posterior
 from bktf.shapes import MAX_PROCESS
-from bktf.space import Parameter, can_be_modelled, n_points, only_value, parameters_of, values_at
+from bktf.spaces.feasible_points import Feasibility
+from bktf.spaces.parameters import Parameter, can_be_modelled, n_points, only_value, parameters_of, values_at
 from bktf.strategy import Feasible, NothingFeasible, Suggestion, make_strategy, seed_for
 from bktf.suggestion import fit_history, next_point
 from bktf.trials import FINISHED, INTERRUPTED, KnownSpace, known_space, pieces_of, read_history

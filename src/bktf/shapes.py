@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from bktf.fitting import fit, make_axes
 from bktf.gaussian_process.process_draws import LocalDraws
 from bktf.posterior import Posterior
-from bktf.space import Parameter, n_points
+from bktf.spaces.parameters import Parameter, n_points
 from bktf.strategy import Strategy
 from bktf.subset import choose_subset
 from bktf.warping import Warp

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bktf._checks import MAX_RANK, MAX_TRIALS, check_noise_std, whole_number
 from bktf.acquisition import check_acquisition, check_beta
 from bktf.model import Priors, Settings
-from bktf.space import CATEGORICAL
+from bktf.spaces.parameters import CATEGORICAL
 
 Floats = NDArray[np.float64]
 Feasible = Callable[[dict[str, Any]], bool]

@@ -20,7 +20,7 @@ from bktf.outliers import find_outliers
 from bktf.posterior import Posterior
 from bktf.product_forms import cp_tensors as cp
 from bktf.shapes import fit_shape, shape_of, shown
-from bktf.space import Parameter
+from bktf.spaces.parameters import Parameter
 from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
 
 Floats = NDArray[np.float64]

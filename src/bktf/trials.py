@@ -13,7 +13,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from bktf.history import History
 from bktf.pruned_trials import values_of_pruned
-from bktf.space import Parameter, can_be_modelled
+from bktf.spaces.parameters import Parameter, can_be_modelled
 
 Floats = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
 import bktf
-from bktf.space import parameters_of
+from bktf.spaces.parameters import parameters_of
 from bktf.strategy import Strategy
 from bktf.suggestion import fit_history
 from bktf.trials import PUBLISHED, read_history, read_published

@@ -8,7 +8,7 @@ from optuna.study import Study
 from optuna.trial import create_trial
 
 import bktf
-from bktf.space import parameters_of
+from bktf.spaces.parameters import parameters_of
 from bktf.trials import pieces_of, read_published
 from seeds import seeded
 

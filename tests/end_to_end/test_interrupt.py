@@ -20,7 +20,7 @@ import bktf
 from bktf.components import gibbs
 from bktf.components.chains import FIRST_CALL, PACE, PER_OBSERVATION
 from bktf.history import History
-from bktf.space import parameters_of
+from bktf.spaces.parameters import parameters_of
 from bktf.trials import read_history
 from seeds import seeded
 from work_clock import WorkClock

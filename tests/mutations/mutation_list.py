@@ -943,7 +943,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="partial sums dropped too early",
-        file="feasibility.py",
+        file="spaces/feasible_points.py",
         old="(sums + most >= low - sizes)",
         new="(sums >= low - sizes)",
         breaks="feasible points are missing from the list",
@@ -951,7 +951,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="common feasible points listed",
-        file="feasibility.py",
+        file="spaces/feasible_points.py",
         old="< RARE * N_SAMPLED",
         new="> RARE * N_SAMPLED",
         breaks="feasible points are listed where they are common, not where they are rare",
@@ -1105,7 +1105,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="whole numbers cut off",
-        file="space.py",
+        file="spaces/parameters.py",
         old="self.distribution.step * round((coordinate - low) / self.distribution.step)",
         new="self.distribution.step * int((coordinate - low) / self.distribution.step)",
         breaks="whole numbers are rounded down",
@@ -1113,7 +1113,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="ends of a logarithmic range half as likely",
-        file="space.py",
+        file="spaces/parameters.py",
         old="low, high = low - 0.5, high + 0.5",
         new="low, high = low + 0.0, high + 0.0",
         breaks="the ends of a logarithmic range of whole numbers are rarely drawn",
@@ -1121,7 +1121,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="the less even scale",
-        file="space.py",
+        file="spaces/parameters.py",
         old="_unevenness(np.log(places)) < _unevenness(places)",
         new="_unevenness(np.log(places)) > _unevenness(places)",
         breaks="1, 10, 100 is measured on a plain scale and 1, 2, 3 on a logarithmic one",
@@ -1129,7 +1129,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="one value too few",
-        file="space.py",
+        file="spaces/parameters.py",
         old="// self.distribution.step + 1)",
         new="// self.distribution.step)",
         breaks="a range of whole numbers counts without its last one",
@@ -1137,7 +1137,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="ordered values by their places",
-        file="space.py",
+        file="spaces/parameters.py",
         old="return float(self.places[int(internal)])",
         new="return float(internal)",
         breaks="an ordered list of numbers has places for coordinates when trials are read",
@@ -1145,7 +1145,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="floats become whole numbers",
-        file="space.py",
+        file="spaces/parameters.py",
         old="if all(isinstance(v, int | np.integer) for v in entry):",
         new="if any(isinstance(v, int | np.integer) for v in entry):",
         breaks="(0, 0.5) is taken for a range of whole numbers",
@@ -1153,7 +1153,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="oldest coordinates first",
-        file="refinement.py",
+        file="spaces/axis_refinement.py",
         old="tried[::-1]))",
         new="tried))",
         breaks="where an axis is full the latest coordinates are moved",
@@ -1161,7 +1161,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="the further neighbour",
-        file="refinement.py",
+        file="spaces/axis_refinement.py",
         old="np.where(values - points[left] <= points[right] - values,",
         new="np.where(values - points[left] >= points[right] - values,",
         breaks="coordinates are moved to the further of two points",
@@ -1169,7 +1169,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="refined on one side",
-        file="refinement.py",
+        file="spaces/axis_refinement.py",
         old="np.concatenate((-distances, distances))",
         new="np.concatenate((distances, distances))",
         breaks="axes are refined above the best points only",

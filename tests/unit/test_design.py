@@ -9,8 +9,8 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from scipy.stats import qmc
 
 from bktf.design import start_point
-from bktf.feasibility import Feasibility
-from bktf.space import parameters_of
+from bktf.spaces.feasible_points import Feasibility
+from bktf.spaces.parameters import parameters_of
 from bktf.strategy import Strategy, seed_for
 from seeds import seeded
 

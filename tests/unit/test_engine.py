@@ -11,7 +11,7 @@ import bktf
 from bktf import suggestion
 from bktf.acquisition import Choice, choose
 from bktf.history import History
-from bktf.space import parameters_of
+from bktf.spaces.parameters import parameters_of
 from bktf.strategy import Strategy
 from bktf.suggestion import CAUTION_WINDOW, caution, fit_history, next_point
 from bktf.warping import Warp

@@ -12,8 +12,8 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 import bktf
 from bktf import acquisition as acq
 from bktf.design import start_point
-from bktf.feasibility import Feasibility, LinearConstraint
-from bktf.space import Parameter, parameters_of
+from bktf.spaces.feasible_points import Feasibility, LinearConstraint
+from bktf.spaces.parameters import Parameter, parameters_of
 from bktf.strategy import NothingFeasible, Strategy
 from seeds import seeded
 

@@ -9,7 +9,7 @@ from optuna.distributions import BaseDistribution, FloatDistribution, IntDistrib
 from optuna.trial import FrozenTrial, TrialState
 
 from bktf.history import History
-from bktf.space import parameters_of
+from bktf.spaces.parameters import parameters_of
 from bktf.trials import INTERRUPTED, PIECE, known_space, pieces_of, read_history, read_published
 
 NOW = datetime(2026, 1, 1, 12)

@@ -11,7 +11,7 @@ from scipy import stats
 from bktf import shapes
 from bktf.gaussian_process.process_draws import local_draws
 from bktf.history import History
-from bktf.space import Parameter, parameters_of
+from bktf.spaces.parameters import Parameter, parameters_of
 from bktf.strategy import Strategy, make_strategy
 from bktf.suggestion import fit_history, next_points
 from bktf.warping import Warp

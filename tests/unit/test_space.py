@@ -8,7 +8,7 @@ import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 import bktf
-from bktf.space import Parameter, can_be_modelled, read_space
+from bktf.spaces.parameters import Parameter, can_be_modelled, read_space
 
 EVERY_KIND = [
     FloatDistribution(-1.0, 3.0),

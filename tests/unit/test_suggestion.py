@@ -12,7 +12,7 @@ from bktf import suggestion
 from bktf.acquisition import Choice, choose
 from bktf.history import History
 from bktf.posterior import Posterior
-from bktf.space import parameters_of
+from bktf.spaces.parameters import parameters_of
 from bktf.strategy import Strategy, seed_for
 from bktf.suggestion import Chance, fit_history, next_point, next_points
 from seeds import seeded

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_random_state
 
 from bktf._checks import whole_number
 from bktf.sampler import BKTFSampler
-from bktf.space import Choices, Space, read_space
+from bktf.spaces.parameters import Choices, Space, read_space
 
 LABEL = "choice "  # names of choices that Optuna cannot store as they are
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from bktf.axis_kernels.categorical import MAX_LEVELS
-from bktf.refinement import MAX_POINTS, RefinedAxis, refine_axis
+from bktf.spaces.axis_refinement import MAX_POINTS, RefinedAxis, refine_axis
 
 Floats = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf.space import Parameter, n_points
+from bktf.spaces.parameters import Parameter, n_points
 
 Floats = NDArray[np.float64]
 

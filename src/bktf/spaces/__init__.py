@@ -1,0 +1,1 @@
+"""Search spaces: what users write, coordinates on axes, and which points are feasible."""
