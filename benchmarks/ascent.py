@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bktf
-from bktf import acquisition, best_cells
+from bktf import acquisition
+from bktf.acquisition import grid_choice as best_cells
 from bktf.product_forms.cp_forms import make_forms
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bktf.acquisition import choose, points_of
+from bktf.acquisition.choice import choose, points_of
+from bktf.acquisition.improvement import expected_excess, improvement_beyond
 from bktf.axis_kernels import categorical as levels
 from bktf.axis_kernels import dense
 from bktf.axis_kernels.axes import Axis, check_points
@@ -18,7 +19,6 @@ from bktf.components.alignment import Aligned, align
 from bktf.components.chains import moments_between, states_between
 from bktf.diagnostics import OBSERVED, OTHER, UNSEEN, Diagnostics, diagnose
 from bktf.gaussian_process.process_draws import LocalDraws, local_draws
-from bktf.improvement import expected_excess, improvement_beyond
 from bktf.model import Priors, Settings
 from bktf.observations import Standardisation
 from bktf.posterior_file import read_fields, write_posterior

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf._checks import MAX_RANK, MAX_TRIALS, check_noise_std, whole_number
-from bktf.acquisition import check_acquisition, check_beta
+from bktf.acquisition.choice import check_acquisition, check_beta
 from bktf.model import Priors, Settings
 from bktf.spaces.parameters import CATEGORICAL
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf.acquisition import Choice, choose
+from bktf.acquisition.choice import Choice, choose
 from bktf.design import NOTHING_FOUND
 from bktf.fitting import fit, make_axes
 from bktf.history import History

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from bktf.acquisition import ACQUISITIONS, choose
+from bktf.acquisition.choice import ACQUISITIONS, choose
 from bktf.axis_kernels.kernel_choice import KINDS
 from bktf.fitting import fit
 

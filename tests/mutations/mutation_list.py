@@ -830,7 +830,7 @@ MUTATIONS = (
     # --- acquisition ---------------------------------------------------------------------------------
     Mutation(
         name="pending cells chosen again",
-        file="acquisition.py",
+        file="acquisition/choice.py",
         old=' | cells_of(posterior, waiting, "pending")',
         new="",
         breaks="a point under evaluation is chosen again",
@@ -838,7 +838,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="lower threshold with pending points",
-        file="acquisition.py",
+        file="acquisition/choice.py",
         old="np.maximum(thresholds, at_pending.max(axis=1))",
         new="np.minimum(thresholds, at_pending.max(axis=1))",
         breaks="with pending points improvement is measured from the worse of two values",
@@ -846,7 +846,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="best observation as the mark on boxes",
-        file="acquisition.py",
+        file="acquisition/choice.py",
         old=" if question.best is None else _in_model(posterior, question.best)",
         new="",
         breaks="on continuous spaces the mark that was given for EI is ignored",
@@ -854,7 +854,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="taken points on boxes",
-        file="acquisition.py",
+        file="acquisition/choice.py",
         old="> SAME_POINT).all()",
         new="> SAME_POINT).any()",
         breaks="on continuous spaces an excluded point may be chosen",
@@ -862,7 +862,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="lower confidence bound",
-        file="acquisition.py",
+        file="acquisition/choice.py",
         old="mean + question.beta * np.sqrt(",
         new="mean - question.beta * np.sqrt(",
         breaks="UCB of a process avoids what is not known",
@@ -870,7 +870,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="choose_batch ignores its earlier points",
-        file="acquisition.py",
+        file="acquisition/choice.py",
         old="waiting = np.vstack((waiting, choice.point))",
         new="waiting = waiting.copy()",
         breaks="the points of a batch are all the same",
@@ -878,7 +878,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="chance of success ignored on boxes",
-        file="acquisition.py",
+        file="acquisition/choice.py",
         old="rng, None if question.chance is None else log_chance)",
         new="rng, None)",
         breaks="on continuous spaces suggestions go where trials fail",
@@ -886,7 +886,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="prior variance the wrong way up",
-        file="acquisition.py",
+        file="acquisition/choice.py",
         old="np.eye(posterior.rank) / posterior.weight_vars",
         new="np.eye(posterior.rank) * posterior.weight_vars",
         breaks="integrated weights have one over their prior variance",
@@ -894,7 +894,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="chance of success ignored on grids",
-        file="best_cells.py",
+        file="acquisition/grid_choice.py",
         old="if integrate_weights else value * chance(cells))",
         new="if integrate_weights else value)",
         breaks="on grids suggestions go where trials fail",
@@ -902,7 +902,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="threshold of the first draw",
-        file="scores.py",
+        file="acquisition/cell_scores.py",
         old="total += max(values[k] - thresholds[k], 0.0)",
         new="total += max(values[k] - thresholds[0], 0.0)",
         breaks="every draw must exceed what the first draw says of pending points",
@@ -911,7 +911,7 @@ MUTATIONS = (
     # --- restrictions --------------------------------------------------------------------------------
     Mutation(
         name="restricted cells win",
-        file="restrictions.py",
+        file="acquisition/restricted_search.py",
         old="        if weighted.allowed(cells[i]):\n            return cells[i]",
         new="        if len(cells):\n            return cells[i]",
         breaks="cells that are not allowed are chosen",
@@ -919,7 +919,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="the worst climber",
-        file="restrictions.py",
+        file="acquisition/restricted_search.py",
         old="if best is None or value > best.score:",
         new="if best is None or value < best.score:",
         breaks="of several local maxima the lowest is chosen",
@@ -927,7 +927,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="no search for rare cells",
-        file="restrictions.py",
+        file="acquisition/restricted_search.py",
         old="for _ in range(MAX_SEARCH):",
         new="for _ in range(0):",
         breaks="nothing is suggested where allowed cells are rare",
@@ -935,7 +935,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="exchanges that add on both axes",
-        file="restrictions.py",
+        file="acquisition/restricted_search.py",
         old="cell[a] + step, cell[b] - step",
         new="cell[a] + step, cell[b] + step",
         breaks="a walk does not keep sums, so that it leaves thin feasible sets",
@@ -992,7 +992,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="thresholds without pending points",
-        file="local_scores.py",
+        file="acquisition/process_scores.py",
         old="thresholds = np.maximum(thresholds, (drawn + at_pending[kept]).max(axis=1))",
         new="thresholds = thresholds.copy()",
         breaks="improvement is not measured from what pending points may bring",
@@ -1000,7 +1000,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="pending points teach nothing",
-        file="local_scores.py",
+        file="acquisition/process_scores.py",
         old="fewer = local_draws(observed, fewer.on_levels, fewer.logs, fewer.noise_precision, residuals)",
         new="assert len(observed) and len(residuals)",
         breaks="the points of a batch of a process come to lie together",
@@ -1008,7 +1008,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="sum of draws for their mean",
-        file="local_scores.py",
+        file="acquisition/process_scores.py",
         old="return largest + math.log(total / out.size)",
         new="return largest + math.log(total)",
         breaks="EI is larger by the number of draws",
@@ -1016,7 +1016,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="gradient of log EI with the wrong sign",
-        file="local_climb.py",
+        file="acquisition/gradient_search.py",
         old="gradient[d] -= total if point[d] > observed[i, d] else -total",
         new="gradient[d] += total if point[d] > observed[i, d] else -total",
         breaks="the search climbs down",
@@ -1024,7 +1024,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="half of the slope by the variance",
-        file="local_climb.py",
+        file="acquisition/gradient_search.py",
         old="by_variance[k] = -2.0 * share * second",
         new="by_variance[k] = -1.0 * share * second",
         breaks="the gradient of log EI is wrong by a part",
@@ -1032,7 +1032,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="climbs without a gradient's sign",
-        file="local_climb.py",
+        file="acquisition/gradient_search.py",
         old="return -found, -gradient[free]",
         new="return -found, gradient[free]",
         breaks="L-BFGS is given a gradient that is not that of its function",
@@ -1040,7 +1040,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="levels without their correlation",
-        file="local_climb.py",
+        file="acquisition/gradient_search.py",
         old="1.0 / (1.0 + np.exp(-local.logs[:, :-2]))",
         new="1.0 / (1.0 + np.exp(local.logs[:, :-2]))",
         breaks="on boxes with categories EI is that of another model",
@@ -1048,7 +1048,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="candidates outside the box",
-        file="local_climb.py",
+        file="acquisition/gradient_search.py",
         old="np.clip(near[:, d] + np.where(moved, step, 0.0), self.axes[d][0], self.axes[d][-1])",
         new="near[:, d] + np.where(moved, step, 0.0)",
         breaks="candidates near an edge lie outside the space",
@@ -1413,7 +1413,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="improvement without pending points",
-        file="improvement.py",
+        file="acquisition/improvement.py",
         old="np.maximum(best, at_pending.max(axis=2, keepdims=True))",
         new="np.full_like(at_pending[:, :, :1], best)",
         breaks="the improvement that is shown counts what pending points bring already",
@@ -1421,7 +1421,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="pending points leave the variance",
-        file="improvement.py",
+        file="acquisition/improvement.py",
         old=" - (slopes**2).sum(axis=2)",
         new=" - 0.0 * slopes.sum(axis=2)",
         breaks="given pending points f has the variance of before",

@@ -10,7 +10,8 @@ from scipy import stats
 
 import bktf
 from bktf import acquisition as acq
-from bktf import best_cells, scores
+from bktf.acquisition import cell_scores as scores
+from bktf.acquisition import grid_choice as best_cells
 from seeds import seeded
 
 Floats = NDArray[np.float64]

@@ -9,8 +9,8 @@ from conftest import ROOT
 ROOMS = [
     "spaces", "components", "gaussian_process", "axis_kernels", "product_forms", "_compiled", "version", "_checks", "_compiled.numba_options", "_compiled.cholesky", "_compiled.slice_sampling", "_compiled.vector_loops", "axis_kernels.state_space", "axis_kernels.matern32", "axis_kernels.dense", "axis_kernels.categorical", "axis_kernels.gaps", "gaussian_process.covariance", "gaussian_process.parameter_updates",
     "axis_kernels.operations", "components.chain_state", "components.conjugate_updates", "components.gibbs", "product_forms.cp_tensors", "components.alignment", "diagnostics", "storage", "axis_kernels.kernel_choice", "model", "axis_kernels.axes", "observations", "components.chains",
-    "product_forms.hull", "product_forms.cp_forms", "product_forms.best_first_maximum", "scores", "gaussian_process.process_draws", "local_scores", "local_climb", "spaces.axis_refinement", "restrictions", "best_cells",
-    "acquisition", "improvement", "posterior_file", "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup",
+    "product_forms.hull", "product_forms.cp_forms", "product_forms.best_first_maximum", "acquisition.cell_scores", "gaussian_process.process_draws", "acquisition.process_scores", "acquisition.gradient_search", "spaces.axis_refinement", "acquisition.restricted_search", "acquisition.grid_choice",
+    "acquisition.choice", "acquisition", "acquisition.improvement", "posterior_file", "posterior", "fitting", "validation", "integrations.arviz", "integrations", "warmup",
     "experiments", "experiments.functions", "experiments.problems",
     "spaces.parameters", "spaces.feasible_points", "history", "pruned_trials", "trials", "strategy", "warping", "outliers", "subset", "shapes", "design", "suggestion",
     "sampler", "integrations.sklearn", "integrations.botorch", "optimize", "demo",

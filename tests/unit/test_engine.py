@@ -9,7 +9,7 @@ from optuna.distributions import FloatDistribution
 
 import bktf
 from bktf import suggestion
-from bktf.acquisition import Choice, choose
+from bktf.acquisition.choice import Choice, choose
 from bktf.history import History
 from bktf.spaces.parameters import parameters_of
 from bktf.strategy import Strategy

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import bktf
-from bktf.improvement import expected_excess
+from bktf.acquisition.improvement import expected_excess
 from seeds import seeded
 
 Floats = NDArray[np.float64]

@@ -13,10 +13,10 @@ from scipy import stats
 import bktf
 from bktf import acquisition
 from bktf._compiled import slice_sampling
+from bktf.acquisition.gradient_search import make_ascent
 from bktf.gaussian_process import covariance as local_kernel
 from bktf.gaussian_process import parameter_updates as local
 from bktf.gaussian_process import process_draws as local_draws
-from bktf.local_climb import make_ascent
 from seeds import seeded
 
 Floats = NDArray[np.float64]

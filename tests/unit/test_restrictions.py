@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 import bktf
 from bktf import acquisition as acq
-from bktf import restrictions
+from bktf.acquisition import restricted_search as restrictions
 from seeds import seeded
 
 Floats = NDArray[np.float64]

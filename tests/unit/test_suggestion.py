@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from optuna.distributions import FloatDistribution, IntDistribution
 
 from bktf import suggestion
-from bktf.acquisition import Choice, choose
+from bktf.acquisition.choice import Choice, choose
 from bktf.history import History
 from bktf.posterior import Posterior
 from bktf.spaces.parameters import parameters_of

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf import scores
+from bktf.acquisition import cell_scores as scores
+from bktf.acquisition.restricted_search import Weighted, best_allowed
 from bktf.product_forms.best_first_maximum import Found, bound_boxes, maximum_over_draws
 from bktf.product_forms.cp_forms import Floats, Forms, Ints, make_forms
-from bktf.restrictions import Weighted, best_allowed
 
 ENUMERATE_BELOW = 4_000_000  # cells times draws up to which a grid is enumerated
 BLOCK = 2_000_000  # numbers in the largest temporary array of an enumeration

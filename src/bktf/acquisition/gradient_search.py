@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf._compiled.numba_options import kernel, part
+from bktf.acquisition.process_scores import log_improvement
 from bktf.gaussian_process.covariance import SQRT5, exponentiate
 from bktf.gaussian_process.process_draws import LocalDraws, moments
-from bktf.local_scores import log_improvement
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

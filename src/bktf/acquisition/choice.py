@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bktf.acquisition.gradient_search import make_ascent
+from bktf.acquisition.grid_choice import Draws, FreeWeights, Restriction, choose_cell
+from bktf.acquisition.process_scores import given_pending, make_score
+from bktf.acquisition.restricted_search import Weighted, best_allowed
 from bktf.axis_kernels.axes import SAME_POINT, check_points
-from bktf.best_cells import Draws, FreeWeights, Restriction, choose_cell
-from bktf.local_climb import make_ascent
-from bktf.local_scores import given_pending, make_score
 from bktf.product_forms.cp_forms import Floats, Ints
-from bktf.restrictions import Weighted, best_allowed
 
 if TYPE_CHECKING:  # the posterior calls this room; here its name is only for readers and type checkers
     from bktf.posterior import Posterior

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf._compiled.numba_options import kernel, part
+from bktf.acquisition.cell_scores import log_expected_excess
 from bktf.gaussian_process.process_draws import LocalDraws, local_draws
 from bktf.product_forms import cp_tensors as cp
-from bktf.scores import log_expected_excess
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
