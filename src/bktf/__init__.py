@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from bktf import acquisition
 from bktf.axis_kernels.kernel_choice import Periodic
-from bktf.fitting import fit
-from bktf.model import Priors
-from bktf.posterior import GridMoments, Posterior
+from bktf.surrogate.fitting import fit
+from bktf.surrogate.posterior import GridMoments, Posterior
+from bktf.surrogate.priors import Priors
 from bktf.validation import LeaveOneOut, leave_one_out
 from bktf.version import __version__
 

@@ -11,8 +11,8 @@ from optuna.distributions import FloatDistribution
 
 from bktf.lab_space import LabSpace, as_text
 from bktf.lab_table import settable
-from bktf.posterior import Posterior
 from bktf.spaces.parameters import Parameter
+from bktf.surrogate.posterior import Posterior
 
 Floats = NDArray[np.float64]
 

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bktf.fitting import fit, make_axes
 from bktf.gaussian_process.process_draws import LocalDraws
-from bktf.posterior import Posterior
 from bktf.spaces.parameters import Parameter, n_points
 from bktf.strategy import Strategy
 from bktf.subset import choose_subset
-from bktf.warping import Warp
+from bktf.surrogate.fitting import fit, make_axes
+from bktf.surrogate.posterior import Posterior
+from bktf.surrogate.warping import Warp
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from bktf._checks import MAX_RANK, MAX_TRIALS, check_noise_std, whole_number
 from bktf.acquisition.choice import check_acquisition, check_beta
-from bktf.model import Priors, Settings
 from bktf.spaces.parameters import CATEGORICAL
+from bktf.surrogate.priors import Priors, Settings
 
 Floats = NDArray[np.float64]
 Feasible = Callable[[dict[str, Any]], bool]

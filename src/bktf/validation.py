@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf.fitting import fit
-from bktf.posterior import Posterior
+from bktf.surrogate.fitting import fit
+from bktf.surrogate.posterior import Posterior
 
 Floats = NDArray[np.float64]
 

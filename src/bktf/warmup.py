@@ -7,7 +7,7 @@ import numpy as np
 
 from bktf.acquisition.choice import ACQUISITIONS, choose
 from bktf.axis_kernels.kernel_choice import KINDS
-from bktf.fitting import fit
+from bktf.surrogate.fitting import fit
 
 
 def warm_up(kernels: list[str]) -> None:

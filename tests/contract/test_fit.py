@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 import bktf
-from bktf import fitting
 from bktf.axis_kernels.kernel_choice import Kernel
 from bktf.components import gibbs
-from bktf.observations import Standardisation
+from bktf.surrogate import fitting
+from bktf.surrogate.standardisation import Standardisation
 from seeds import seeded
 
 Floats = NDArray[np.float64]

@@ -172,7 +172,7 @@ def test_one_failing_chain_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> 
         finished.set()  # after ten million sweeps, which take minutes
         return result
 
-    monkeypatch.setattr("bktf.fitting.run_chain", failing)
+    monkeypatch.setattr("bktf.surrogate.fitting.run_chain", failing)
     with pytest.raises(RuntimeError, match="broken"):
         bktf.fit(AXES, X, Y, seed=seeded(0), n_chains=2, n_threads=2, n_sweeps=10_000_000, n_burn_in=9_999_999)
     assert not finished.is_set()

@@ -627,7 +627,7 @@ MUTATIONS = (
     # --- the warp ------------------------------------------------------------------------------------
     Mutation(
         name="another quantile of the distances",
-        file="warping.py",
+        file="surrogate/warping.py",
         old="np.quantile(half_distance, 0.25)",
         new="np.quantile(half_distance, 0.75)",
         breaks="the warp is linear for most values, so terrible ones still take up the scale",
@@ -635,7 +635,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="warped to the wrong side",
-        file="warping.py",
+        file="surrogate/warping.py",
         old="self.best / 2 - shrunk if self.maximize else self.best / 2 + shrunk",
         new="self.best / 2 + shrunk if self.maximize else self.best / 2 - shrunk",
         breaks="bad values become better than the best",
@@ -643,7 +643,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="inverse with another scale",
-        file="warping.py",
+        file="surrogate/warping.py",
         old="np.expm1(worse / (self.scale / 2))",
         new="np.expm1(worse / self.scale)",
         breaks="the inverse of the warp is not its inverse",
@@ -651,7 +651,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="warp measured from the worst",
-        file="warping.py",
+        file="surrogate/warping.py",
         old="best = float(y.max() if maximize else y.min())",
         new="best = float(y.min() if maximize else y.max())",
         breaks="the scale is linear near the worst value",
@@ -725,7 +725,7 @@ MUTATIONS = (
     # --- priors --------------------------------------------------------------------------------------
     Mutation(
         name="constant share without log D",
-        file="fitting.py",
+        file="surrogate/fitting.py",
         old="min(priors.local_share_logit_mean + math.log(n_dims), LOG_ODDS_HIGH - 1.0)",
         new="min(priors.local_share_logit_mean, LOG_ODDS_HIGH - 1.0)",
         breaks="the prior of the constant share does not know the number of dimensions",
@@ -733,7 +733,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="length-scales grow with D",
-        file="fitting.py",
+        file="surrogate/fitting.py",
         old="priors.local_lengthscale_log_mean + 0.5 * math.log(n_dims)",
         new="priors.local_lengthscale_log_mean + math.log(n_dims)",
         breaks="the length-scales of a process grow like D instead of √D",
@@ -741,7 +741,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="noise of components for a process",
-        file="fitting.py",
+        file="surrogate/fitting.py",
         old="priors.local_noise_rate if settings.local else priors.noise_rate",
         new="priors.noise_rate",
         breaks="the prior of the noise of a process is a thousand times too large",
@@ -749,7 +749,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="precision is not one over a variance",
-        file="fitting.py",
+        file="surrogate/fitting.py",
         old="NOISE_RANGE[0]) ** -2.0)",
         new="NOISE_RANGE[0]) ** -1.0)",
         breaks="a known standard deviation of the noise is taken for its variance",
@@ -757,7 +757,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="odds with the prior of lengths",
-        file="fitting.py",
+        file="surrogate/fitting.py",
         old="np.where(equal, priors.correlation_logit_mean, priors.lengthscale_log_mean)",
         new="np.full(equal.size, priors.lengthscale_log_mean)",
         breaks="the correlation of levels has the prior of a length-scale",
@@ -765,7 +765,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="levels of a process with the prior of lengths",
-        file="fitting.py",
+        file="surrogate/fitting.py",
         old="means = np.where(on_levels, priors.correlation_logit_mean, shift)",
         new="means = np.full(n_dims, shift)",
         breaks="the correlation of levels of a process has the prior of a length-scale",
@@ -773,7 +773,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="main effects shrunk too",
-        file="fitting.py",
+        file="surrogate/fitting.py",
         old="(active.sum(axis=1) > min(1, len(grid) - 1))",
         new="(active.sum(axis=1) >= 1)",
         breaks="adapt_rank shrinks components of one dimension",
@@ -781,7 +781,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="all chains alike",
-        file="fitting.py",
+        file="surrogate/fitting.py",
         old="spawn_key=(CHAIN_STREAM, number)",
         new="spawn_key=(CHAIN_STREAM, 0)",
         breaks="chains are copies of each other, so R-hat is always 1",
@@ -789,7 +789,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="warm start from the first draw",
-        file="fitting.py",
+        file="surrogate/fitting.py",
         old="* kept + kept - 1",
         new="* kept",
         breaks="chains do not start where those of the warm start ended",
@@ -797,7 +797,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="warm start in other units",
-        file="fitting.py",
+        file="surrogate/fitting.py",
         old="state.weights[:] = warm.weights[k] * ratio",
         new="state.weights[:] = warm.weights[k] / ratio",
         breaks="the weights of a warm start are scaled the wrong way",
@@ -805,7 +805,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="length-scale prior ten times as wide",
-        file="model.py",
+        file="surrogate/priors.py",
         old="    lengthscale_log_var: float = 0.5",
         new="    lengthscale_log_var: float = 5.0",
         breaks="the prior of length-scales is not the documented one",
@@ -813,7 +813,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="long length-scales of a process",
-        file="model.py",
+        file="surrogate/priors.py",
         old="local_lengthscale_log_mean: float = math.log(0.4)",
         new="local_lengthscale_log_mean: float = math.log(4.0)",
         breaks="a process expects functions that hardly vary",
@@ -821,7 +821,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="chains start with small noise",
-        file="fitting.py",
+        file="surrogate/fitting.py",
         old="START_NOISE_PRECISION = 100.0",
         new="START_NOISE_PRECISION = 1e6",
         breaks="chains of a process take large noise for signal",
@@ -1089,7 +1089,7 @@ MUTATIONS = (
     # --- values, spaces, axes ------------------------------------------------------------------------
     Mutation(
         name="variance for the scale",
-        file="observations.py",
+        file="surrogate/standardisation.py",
         old="float(relative.std()) * unit or 1.0",
         new="float(relative.var()) * unit or 1.0",
         breaks="the model does not see z-scores",
@@ -1097,7 +1097,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="equal values not centred",
-        file="observations.py",
+        file="surrogate/standardisation.py",
         old="return cls(float(y[0]), 1.0)",
         new="return cls(0.0, 1.0)",
         breaks="where all values are the same the model does not see zeros",
@@ -1381,7 +1381,7 @@ MUTATIONS = (
     # --- posterior and diagnostics -------------------------------------------------------------------
     Mutation(
         name="deviation without the spread of draws",
-        file="posterior.py",
+        file="surrogate/posterior.py",
         old="e.mean.var(axis=0) + e.variance.mean(axis=0)",
         new="e.variance.mean(axis=0)",
         breaks="the standard deviation ignores that draws differ in their means",
@@ -1389,7 +1389,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="mean not negated",
-        file="posterior.py",
+        file="surrogate/posterior.py",
         old="Standardisation(-self.standardisation.mean,",
         new="Standardisation(self.standardisation.mean,",
         breaks="the posterior of −f is shifted",
@@ -1397,7 +1397,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="noise variance for its deviation",
-        file="posterior.py",
+        file="surrogate/posterior.py",
         old="self.standardisation.scale / np.sqrt(self.noise_precision)",
         new="self.standardisation.scale / self.noise_precision",
         breaks="the standard deviation of the noise is its variance",
@@ -1405,7 +1405,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="covariance in half of its units",
-        file="posterior.py",
+        file="surrogate/posterior.py",
         old="induced += self.standardisation.scale**2 *",
         new="induced += self.standardisation.scale *",
         breaks="the covariance of a process is not in squared units of y",
@@ -1429,7 +1429,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="R-hat squared",
-        file="diagnostics.py",
+        file="surrogate/diagnostics.py",
         old="ratio = np.sqrt((n - 1) / n + between / within)",
         new="ratio = (n - 1) / n + between / within",
         breaks="R-hat is its square",
@@ -1437,7 +1437,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="the first half twice",
-        file="diagnostics.py",
+        file="surrogate/diagnostics.py",
         old="chains[:, chains.shape[1] - half :]",
         new="chains[:, :half]",
         breaks="a trend along a chain is not seen",
@@ -1445,7 +1445,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="spreads not compared",
-        file="diagnostics.py",
+        file="surrogate/diagnostics.py",
         old="np.maximum(potential_scale_reduction(normal_scores(parts)), potential_scale_reduction(normal_scores(folded)))",
         new="potential_scale_reduction(normal_scores(parts))",
         breaks="chains of different spread look mixed",
@@ -1453,7 +1453,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="first lag counted twice",
-        file="diagnostics.py",
+        file="surrogate/diagnostics.py",
         old="2.0 * pairs.sum(axis=0) - 1.0",
         new="2.0 * pairs.sum(axis=0)",
         breaks="independent draws count half",
@@ -1461,7 +1461,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="chains shuffled",
-        file="diagnostics.py",
+        file="surrogate/diagnostics.py",
         old="stacked.reshape(n_chains, -1, stacked.shape[1])",
         new="stacked.reshape(-1, n_chains, stacked.shape[1]).swapaxes(0, 1)",
         breaks="draws of different chains are mixed, so that all chains look alike",

@@ -23,9 +23,9 @@ from bktf.axis_kernels.kernel_choice import Kernel, resolve_kernels
 from bktf.components import conjugate_updates as conjugate
 from bktf.components import gibbs
 from bktf.components.chain_state import Problem, Work
-from bktf.fitting import make_problem, new_state
 from bktf.gaussian_process import parameter_updates as local
-from bktf.model import Priors, Settings
+from bktf.surrogate.fitting import make_problem, new_state
+from bktf.surrogate.priors import Priors, Settings
 from seeds import seeded
 
 Floats = NDArray[np.float64]

@@ -19,8 +19,8 @@ from bktf.axis_kernels.kernel_choice import resolve_kernels
 from bktf.components import gibbs
 from bktf.components.chain_state import Problem, State, Work
 from bktf.components.chains import run_chain, states_between
-from bktf.fitting import make_problem, new_state
-from bktf.model import Priors, Settings
+from bktf.surrogate.fitting import make_problem, new_state
+from bktf.surrogate.priors import Priors, Settings
 from seeds import seeded
 
 Floats = NDArray[np.float64]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import bktf
-from bktf.diagnostics import OBSERVED, OTHER, UNSEEN, diagnose, effective_sample_size, rank_normalised_rhat
+from bktf.surrogate.diagnostics import OBSERVED, OTHER, UNSEEN, diagnose, effective_sample_size, rank_normalised_rhat
 from seeds import seeded
 
 Floats = NDArray[np.float64]

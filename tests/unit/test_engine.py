@@ -14,7 +14,7 @@ from bktf.history import History
 from bktf.spaces.parameters import parameters_of
 from bktf.strategy import Strategy
 from bktf.suggestion import CAUTION_WINDOW, caution, fit_history, next_point
-from bktf.warping import Warp
+from bktf.surrogate.warping import Warp
 from seeds import seeded
 
 Floats = NDArray[np.float64]

@@ -17,8 +17,8 @@ from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.kernel_choice import resolve_kernels
 from bktf.components import gibbs
 from bktf.components.chain_state import Problem, State
-from bktf.fitting import make_problem, new_state
-from bktf.model import Priors, Settings
+from bktf.surrogate.fitting import make_problem, new_state
+from bktf.surrogate.priors import Priors, Settings
 from seeds import seeded
 
 Floats = NDArray[np.float64]

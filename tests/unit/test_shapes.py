@@ -14,7 +14,7 @@ from bktf.history import History
 from bktf.spaces.parameters import Parameter, parameters_of
 from bktf.strategy import Strategy, make_strategy
 from bktf.suggestion import fit_history, next_points
-from bktf.warping import Warp
+from bktf.surrogate.warping import Warp
 from seeds import seeded
 
 Floats = NDArray[np.float64]

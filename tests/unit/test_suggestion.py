@@ -11,10 +11,10 @@ from optuna.distributions import FloatDistribution, IntDistribution
 from bktf import suggestion
 from bktf.acquisition.choice import Choice, choose
 from bktf.history import History
-from bktf.posterior import Posterior
 from bktf.spaces.parameters import parameters_of
 from bktf.strategy import Strategy, seed_for
 from bktf.suggestion import Chance, fit_history, next_point, next_points
+from bktf.surrogate.posterior import Posterior
 from seeds import seeded
 
 Floats = NDArray[np.float64]

@@ -19,7 +19,7 @@ from bktf.axis_kernels.axes import SAME_POINT, check_points
 from bktf.product_forms.cp_forms import Floats, Ints
 
 if TYPE_CHECKING:  # the posterior calls this room; here its name is only for readers and type checkers
-    from bktf.posterior import Posterior
+    from bktf.surrogate.posterior import Posterior
 
 N_INCUMBENTS = 4  # best points around which a search between axis points begins
 ACQUISITIONS = ("ei", "ucb", "max", "thompson")

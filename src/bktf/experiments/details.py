@@ -11,7 +11,7 @@ from bktf.experiments.methods import BETA, METHODS, PAPER_SETTINGS, BktfChooser
 from bktf.experiments.problems import PROBLEMS, Problem
 from bktf.experiments.runs import chooser_for, run_on_function
 from bktf.experiments.studies import INTRO_SETTINGS, job
-from bktf.posterior import Posterior
+from bktf.surrogate.posterior import Posterior
 
 Floats = NDArray[np.float64]
 N_SHOWN = 20  # last draws of the factors

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from bktf.experiments.gp import SETTINGS, best_cell, best_in_box, fit_gp, make_score
 from bktf.experiments.problems import Grid
-from bktf.fitting import fit
-from bktf.model import Priors
-from bktf.posterior import Posterior
 from bktf.strategy import PRESETS, seed_for
+from bktf.surrogate.fitting import fit
+from bktf.surrogate.posterior import Posterior
+from bktf.surrogate.priors import Priors
 
 Floats = NDArray[np.float64]
 Chooser = Callable[[Floats, Floats], Floats]  # the next point (D,) from points (n, D) and values (n,), smaller being better

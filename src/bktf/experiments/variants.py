@@ -13,8 +13,8 @@ from bktf.experiments.peers import OptunaPlayer, Peer, Player
 from bktf.experiments.standings import normalised
 from bktf.experiments.summaries import lines_of
 from bktf.experiments.tables import markdown
-from bktf.model import Priors
 from bktf.strategy import Strategy
+from bktf.surrogate.priors import Priors
 
 N_SEEDS = 2
 QUICK_CONTESTS = ("grid-branin", "levy4r")

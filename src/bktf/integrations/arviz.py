@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bktf.posterior import Posterior
+from bktf.surrogate.posterior import Posterior
 
 
 def to_arviz(posterior: Posterior) -> Any:

@@ -17,12 +17,12 @@ from bktf.axis_kernels import dense
 from bktf.axis_kernels.axes import Axis, check_points
 from bktf.components.alignment import Aligned, align
 from bktf.components.chains import moments_between, states_between
-from bktf.diagnostics import OBSERVED, OTHER, UNSEEN, Diagnostics, diagnose
 from bktf.gaussian_process.process_draws import LocalDraws, local_draws
-from bktf.model import Priors, Settings
-from bktf.observations import Standardisation
-from bktf.posterior_file import read_fields, write_posterior
 from bktf.product_forms import cp_tensors as cp
+from bktf.surrogate.diagnostics import OBSERVED, OTHER, UNSEEN, Diagnostics, diagnose
+from bktf.surrogate.posterior_file import read_fields, write_posterior
+from bktf.surrogate.priors import Priors, Settings
+from bktf.surrogate.standardisation import Standardisation
 
 Floats = NDArray[np.float64]
 

@@ -9,12 +9,12 @@ import numpy as np
 from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.kernel_choice import AxisKernel
 from bktf.gaussian_process.covariance import n_logs
-from bktf.model import Priors, Settings
-from bktf.observations import Standardisation
-from bktf.storage import read_npz, write_npz
+from bktf.surrogate.npz_file import read_npz, write_npz
+from bktf.surrogate.priors import Priors, Settings
+from bktf.surrogate.standardisation import Standardisation
 
 if TYPE_CHECKING:
-    from bktf.posterior import Posterior
+    from bktf.surrogate.posterior import Posterior
 
 FILE_FORMAT = 2  # 1 has no offsets, prior variances of weights or local component, and is read
 ARRAYS = ("X", "y", "active", "lengthscales", "weights", "noise_precision", "weight_vars", "offsets")

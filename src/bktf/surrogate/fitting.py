@@ -22,9 +22,9 @@ from bktf.components import gibbs
 from bktf.components.chain_state import LocalModel, Problem, State
 from bktf.components.chains import ChainResult, run_chain, states_between
 from bktf.gaussian_process.covariance import LOG_ODDS_HIGH, n_logs
-from bktf.model import Priors, Settings, resolve_active
-from bktf.observations import Standardisation, check_values
-from bktf.posterior import Posterior
+from bktf.surrogate.posterior import Posterior
+from bktf.surrogate.priors import Priors, Settings, resolve_active
+from bktf.surrogate.standardisation import Standardisation, check_values
 
 Floats = NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""The surrogate: priors, fit and posterior."""
