@@ -64,7 +64,7 @@ def run(variant: str, problem: str, seed: int) -> float:
     if power is None:
         study.optimize(objective, n_trials=n)
     else:
-        with patch("bktf.suggestion.caution", lambda _: power):
+        with patch("bktf.engine.suggestion.caution", lambda _: power):
             study.optimize(objective, n_trials=n)
     after = study.trials[len(study.trials[0].params) + 4 :]
     return sum(t.state == TrialState.FAIL for t in after) / len(after)

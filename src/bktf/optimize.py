@@ -20,11 +20,11 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from bktf._checks import MAX_TRIALS, whole_number
-from bktf.history import History
+from bktf.engine.history import History
+from bktf.engine.settings import Suggestion, seed_for
+from bktf.engine.suggestion import Model, fit_history, fit_shown, next_points
 from bktf.sampler import POOR_SEARCH, BKTFSampler, parameter_names
 from bktf.spaces.parameters import Parameter, can_be_modelled, parameters_of, read_space, values_at
-from bktf.strategy import Suggestion, seed_for
-from bktf.suggestion import Model, fit_history, fit_shown, next_points
 from bktf.surrogate.posterior import Posterior
 from bktf.trials import INTERRUPTED, read_history, read_published
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from bktf.history import History
+from bktf.engine.history import History
 from bktf.pruned_trials import values_of_pruned
 from bktf.spaces.parameters import Parameter, can_be_modelled
 

@@ -19,9 +19,9 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
 import bktf
+from bktf.engine.settings import Strategy
+from bktf.engine.suggestion import fit_history
 from bktf.spaces.parameters import parameters_of
-from bktf.strategy import Strategy
-from bktf.suggestion import fit_history
 from bktf.trials import PUBLISHED, read_history, read_published
 from seeds import seeded
 

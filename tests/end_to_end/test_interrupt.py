@@ -19,7 +19,7 @@ from optuna.trial import Trial, TrialState
 import bktf
 from bktf.components import gibbs
 from bktf.components.chains import FIRST_CALL, PACE, PER_OBSERVATION
-from bktf.history import History
+from bktf.engine.history import History
 from bktf.spaces.parameters import parameters_of
 from bktf.trials import read_history
 from seeds import seeded

@@ -71,7 +71,7 @@ MUTATIONS = (
     # --- which surrogate is used ---------------------------------------------------------------------
     Mutation(
         name="components on continuous spaces",
-        file="shapes.py",
+        file="engine/model_choice.py",
         old="if size == math.inf or mostly",
         new="if size < math.inf or mostly",
         breaks="with model auto a continuous space has components, a finite one never",
@@ -79,7 +79,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="turns of early and late points exchanged",
-        file="shapes.py",
+        file="engine/model_choice.py",
         old="EARLY_TURNS if turn < EARLY else LATER_TURNS",
         new="LATER_TURNS if turn < EARLY else EARLY_TURNS",
         breaks="components have most turns early and half of them late",
@@ -87,7 +87,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="no limit of observations for a process",
-        file="shapes.py",
+        file="engine/model_choice.py",
         old="len(y) > MAX_PROCESS:",
         new="len(y) > 100 * MAX_PROCESS:",
         breaks="the cubic cost of a process has no limit",
@@ -95,7 +95,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="the worse of plain and warped",
-        file="shapes.py",
+        file="engine/model_choice.py",
         old="return warped if lead > 0.0 else plain",
         new="return warped if lead < 0.0 else plain",
         breaks="the surrogate that predicts worse is used",
@@ -103,7 +103,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="warped densities without the slope",
-        file="shapes.py",
+        file="engine/model_choice.py",
         old="lead = float(warp.log_slope(y).sum())",
         new="lead = 0.0",
         breaks="densities of warped and of plain values are compared in different units",
@@ -111,7 +111,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="prediction without the spread of draws",
-        file="shapes.py",
+        file="engine/model_choice.py",
         old="total = mean.var(axis=0) + variance.mean(axis=0)",
         new="total = variance.mean(axis=0)",
         breaks="the predictive density ignores that draws differ in their means",
@@ -119,7 +119,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="left out on the wrong side",
-        file="shapes.py",
+        file="engine/model_choice.py",
         old="local.residuals[:, left_out] - miss",
         new="local.residuals[:, left_out] + miss",
         breaks="the mean of what is left out has the wrong sign",
@@ -127,7 +127,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="prediction without the scale",
-        file="shapes.py",
+        file="engine/model_choice.py",
         old=" - math.log(process.standardisation.scale)))",
         new="))",
         breaks="predictive densities of z-scores are taken for densities of values",
@@ -135,7 +135,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="known noise not passed on",
-        file="shapes.py",
+        file="engine/model_choice.py",
         old='"noise_std": strategy.noise_std}',
         new='"noise_std": None if shape == "process" else strategy.noise_std}',
         breaks="a process learns the noise although it is known",
@@ -143,7 +143,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="one component less beside main effects",
-        file="shapes.py",
+        file="engine/model_choice.py",
         old="[tuple(range(n_dims))] * strategy.rank",
         new="[tuple(range(n_dims))] * (strategy.rank - 1)",
         breaks="with main_effects there is one component of all dimensions too few",
@@ -151,7 +151,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="warped values shown",
-        file="shapes.py",
+        file="engine/model_choice.py",
         old="replace(strategy, compress=False,",
         new="replace(strategy,",
         breaks="what is shown to people may be of warped values",
@@ -159,7 +159,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="categories have components",
-        file="shapes.py",
+        file="engine/model_choice.py",
         old="size == math.inf or mostly_unordered or (",
         new="size == math.inf or (",
         breaks="where most parameters are categories, components have turns",
@@ -167,7 +167,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="even turns on small spaces",
-        file="shapes.py",
+        file="engine/model_choice.py",
         old="(size > LARGE_SPACE and turn",
         new="(size < LARGE_SPACE and turn",
         breaks="large finite spaces keep the turns of small ones",
@@ -175,7 +175,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="a subset of the worst",
-        file="shapes.py",
+        file="engine/model_choice.py",
         old="y if maximize else -y, MAX_PROCESS",
         new="-y if maximize else y, MAX_PROCESS",
         breaks="of many observations a process sees the worst",
@@ -183,7 +183,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="the worst kept",
-        file="subset.py",
+        file="engine/subset.py",
         old="best_first = np.argsort(-values,",
         new="best_first = np.argsort(values,",
         breaks="the subset has the worst observations for the best",
@@ -191,7 +191,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="the oldest kept",
-        file="subset.py",
+        file="engine/subset.py",
         old="kept[n - round(LATEST_SHARE * size) :]",
         new="kept[: round(LATEST_SHARE * size)]",
         breaks="the subset has the oldest observations for the latest",
@@ -199,7 +199,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="the rest lies together",
-        file="subset.py",
+        file="engine/subset.py",
         old="np.argmax(np.where(kept, -1.0, to_kept))",
         new="np.argmin(np.where(kept, np.inf, to_kept))",
         breaks="the rest of the subset does not fill the space",
@@ -207,7 +207,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="far from the incumbents",
-        file="subset.py",
+        file="engine/subset.py",
         old="np.where(kept, np.inf, to_incumbents)",
         new="np.where(kept, np.inf, -to_incumbents)",
         breaks="the neighbours of the best observations are left out of the subset",
@@ -215,7 +215,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="levels apart by their numbers",
-        file="subset.py",
+        file="engine/subset.py",
         old="np.where(on_levels, apart > 0, apart) ** 2",
         new="apart**2",
         breaks="distances between levels depend on their order",
@@ -223,7 +223,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="too few start points",
-        file="strategy.py",
+        file="engine/settings.py",
         old="return n_dims + self.startup_beyond_dims if",
         new="return n_dims if",
         breaks="the model is used four trials too early",
@@ -231,7 +231,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="burn-in and kept sweeps exchanged",
-        file="strategy.py",
+        file="engine/settings.py",
         old="BURN_IN = 85",
         new="BURN_IN = 15",
         breaks="with n_sweeps alone only 15 per cent are dropped",
@@ -239,7 +239,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="seeds that collide",
-        file="strategy.py",
+        file="engine/settings.py",
         old="np.random.SeedSequence(numbers)",
         new="np.random.SeedSequence(sum(numbers))",
         breaks="seed 0 at trial 1 draws what seed 1 draws at trial 0",
@@ -248,7 +248,7 @@ MUTATIONS = (
     # --- from a history to a suggestion --------------------------------------------------------------
     Mutation(
         name="caution of the first trials",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old="history.tried[-CAUTION_WINDOW:]",
         new="history.tried[:CAUTION_WINDOW]",
         breaks="the share of failures is that of the first trials, so caution never adapts",
@@ -256,7 +256,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="noise makes the best observation the mark",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old="float(signed.mean(signed.X).max()) if",
         new="float(signed.y.max()) if",
         breaks="under noise improvement is measured from the luckiest observation",
@@ -264,7 +264,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="direction exchanged",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old="signed = model.posterior if maximize else",
         new="signed = model.posterior if not maximize else",
         breaks="the sampler looks for the worst point",
@@ -272,7 +272,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="a batch ignores its earlier points",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old=", *[s.point[None] for s in chosen]))",
         new=",))",
         breaks="points of one batch know nothing of each other",
@@ -280,7 +280,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="tried points suggested again",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old="choice = ask(None if strategy.allow_repeats else avoid, inside)",
         new="choice = ask(None, inside)",
         breaks="points are suggested twice without allow_repeats",
@@ -288,7 +288,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="pending points ignored",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old="inside = _inside(signed, pending)",
         new="inside = _inside(signed, pending[:0])",
         breaks="a worker chooses what another one is trying",
@@ -296,7 +296,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="success and failure exchanged",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old="(np.ones(len(on_axes.X)), np.zeros(len(failed)))",
         new="(np.zeros(len(on_axes.X)), np.ones(len(failed)))",
         breaks="suggestions go where trials fail",
@@ -304,7 +304,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="no caution",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old=".mean(axis=0) ** self.power",
         new=".mean(axis=0)",
         breaks="the chance of success is not raised to the power that caution asks for",
@@ -312,7 +312,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="axes refined around the worst",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old="np.argsort(-history.y if maximize else history.y,",
         new="np.argsort(history.y if maximize else -history.y,",
         breaks="the grid is fine where the function is bad",
@@ -320,7 +320,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="expected improvement weighted twice",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old="return choice.value / weight if",
         new="return choice.value * weight if",
         breaks="the improvement that is shown is multiplied by the chance of success twice",
@@ -328,7 +328,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="a batch of one surrogate",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old="model.in_turn(i)",
         new="model.in_turn(0)",
         breaks="the points of a batch do not take turns between surrogates",
@@ -336,7 +336,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="turns without pending points",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old="len(history.tried) + len(history.pending))\n",
         new="len(history.tried))\n",
         breaks="workers at the same time all have the same turn",
@@ -344,7 +344,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="success begins too late",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old="SHARPNESS * (0.5 - success)",
         new="SHARPNESS * (0.9 - success)",
         breaks="the step from failure to success is not half-way between them",
@@ -352,7 +352,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="outliers on the good side",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old="find_outliers(scaled, on_levels, history.y if maximize else -history.y)",
         new="find_outliers(scaled, on_levels, -history.y if maximize else history.y)",
         breaks="the best values are set aside",
@@ -360,7 +360,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="outliers forgotten",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old="failed = np.concatenate((history.failed, history.X[is_outlier]))",
         new="failed = history.failed",
         breaks="values that are set aside leave no trace, so they are tried again and again",
@@ -368,7 +368,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="outliers set aside without compress",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old=" & strategy.compress\n",
         new="\n",
         breaks="compress=False does not keep all values",
@@ -376,7 +376,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="no caution for outliers",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old="caution(history._replace(failed=failed))",
         new="caution(history)",
         breaks="values that are set aside do not count as failures for the caution",
@@ -384,7 +384,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="most values set aside",
-        file="outliers.py",
+        file="engine/outliers.py",
         old="first = max(MIN_USUAL, n - int(MAX_SHARE * n))",
         new="first = max(MIN_USUAL, n // 4)",
         breaks="more than half of the values may be set aside",
@@ -392,7 +392,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="steep functions cut off",
-        file="outliers.py",
+        file="engine/outliers.py",
         old="rises / STEEPNESS > steepest",
         new="rises > steepest",
         breaks="large values of a steep function are set aside",
@@ -400,7 +400,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="steepest rise for the least",
-        file="outliers.py",
+        file="engine/outliers.py",
         old="on_levels).min(axis=1)",
         new="on_levels).max(axis=1)",
         breaks="a rise from any one point is enough to set a value aside",
@@ -408,7 +408,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="levels of outliers apart by their numbers",
-        file="outliers.py",
+        file="engine/outliers.py",
         old="(apart > 0) if levels else apart**2",
         new="apart**2",
         breaks="slopes between levels depend on their order",
@@ -660,7 +660,7 @@ MUTATIONS = (
     # --- the start design ----------------------------------------------------------------------------
     Mutation(
         name="one scrambling for all seeds",
-        file="design.py",
+        file="engine/start_design.py",
         old="np.random.default_rng(seed_for(seed)))",
         new="np.random.default_rng(0))",
         breaks="the start design does not depend on the seed",
@@ -668,7 +668,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="first Sobol point twice",
-        file="design.py",
+        file="engine/start_design.py",
         old="sequence.fast_forward(number)",
         new="sequence.fast_forward(number - 1)",
         breaks="points 0 and 1 of the design are the same",
@@ -676,7 +676,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="start points tried again",
-        file="design.py",
+        file="engine/start_design.py",
         old="(repeats or point not in taken) and",
         new="",
         breaks="the start design repeats points that were tried",
@@ -684,7 +684,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="start points not feasible",
-        file="design.py",
+        file="engine/start_design.py",
         old=" and (feasible is None or feasible(np.array(point)))",
         new="",
         breaks="the start design ignores the constraint",
@@ -692,7 +692,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="space filling the wrong way round",
-        file="design.py",
+        file="engine/start_design.py",
         old="if strategy.space_filling else rng.random",
         new="if not strategy.space_filling else rng.random",
         breaks="the default start is random, that of the paper a Sobol sequence",
@@ -700,7 +700,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="last point never found",
-        file="design.py",
+        file="engine/start_design.py",
         old="rng.permutation(int(total))",
         new="rng.permutation(int(total) - 1)",
         breaks="the last point of a finite space is never tried",
@@ -708,7 +708,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="farthest feasible point",
-        file="design.py",
+        file="engine/start_design.py",
         old="((units - wanted) ** 2).sum(axis=1).argmin()",
         new="((units - wanted) ** 2).sum(axis=1).argmax()",
         breaks="start points under constraints are far from the design's",
@@ -716,7 +716,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="feasible points tried again",
-        file="design.py",
+        file="engine/start_design.py",
         old="new = kept if repeats else kept[[tuple(row) not in taken for row in kept.tolist()]]",
         new="new = kept",
         breaks="under constraints start points are tried twice",
@@ -1186,7 +1186,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="the posterior of choosing is shown",
-        file="suggestion.py",
+        file="engine/suggestion.py",
         old="shown_as=shown(strategy)",
         new="shown_as=None",
         breaks="the posterior that is shown may be of warped values",

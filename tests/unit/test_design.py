@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from scipy.stats import qmc
 
-from bktf.design import start_point
+from bktf.engine.settings import Strategy, seed_for
+from bktf.engine.start_design import start_point
 from bktf.spaces.feasible_points import Feasibility
 from bktf.spaces.parameters import parameters_of
-from bktf.strategy import Strategy, seed_for
 from seeds import seeded
 
 Floats = NDArray[np.float64]

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from optuna.distributions import FloatDistribution
 
 import bktf
-from bktf import suggestion
 from bktf.acquisition.choice import Choice, choose
-from bktf.history import History
+from bktf.engine import suggestion
+from bktf.engine.history import History
+from bktf.engine.settings import Strategy
+from bktf.engine.suggestion import CAUTION_WINDOW, caution, fit_history, next_point
 from bktf.spaces.parameters import parameters_of
-from bktf.strategy import Strategy
-from bktf.suggestion import CAUTION_WINDOW, caution, fit_history, next_point
 from bktf.surrogate.warping import Warp
 from seeds import seeded
 

@@ -11,10 +11,10 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 
 import bktf
 from bktf import acquisition as acq
-from bktf.design import start_point
+from bktf.engine.settings import NothingFeasible, Strategy
+from bktf.engine.start_design import start_point
 from bktf.spaces.feasible_points import Feasibility, LinearConstraint
 from bktf.spaces.parameters import Parameter, parameters_of
-from bktf.strategy import NothingFeasible, Strategy
 from seeds import seeded
 
 Floats = NDArray[np.float64]

@@ -8,7 +8,7 @@ import pytest
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from bktf.history import History
+from bktf.engine.history import History
 from bktf.spaces.parameters import parameters_of
 from bktf.trials import INTERRUPTED, PIECE, known_space, pieces_of, read_history, read_published
 

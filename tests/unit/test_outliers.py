@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from bktf.engine.outliers import MIN_USUAL, find_outliers
 from bktf.experiments.classics import levy, rosenbrock
-from bktf.outliers import MIN_USUAL, find_outliers
 from seeds import seeded
 
 Floats = NDArray[np.float64]

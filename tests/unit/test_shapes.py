@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from scipy import stats
 
-from bktf import shapes
+from bktf.engine import model_choice as shapes
+from bktf.engine.history import History
+from bktf.engine.settings import Strategy, make_strategy
+from bktf.engine.suggestion import fit_history, next_points
 from bktf.gaussian_process.process_draws import local_draws
-from bktf.history import History
 from bktf.spaces.parameters import Parameter, parameters_of
-from bktf.strategy import Strategy, make_strategy
-from bktf.suggestion import fit_history, next_points
 from bktf.surrogate.warping import Warp
 from seeds import seeded
 

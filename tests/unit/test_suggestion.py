@@ -8,12 +8,12 @@ import pytest
 from numpy.typing import NDArray
 from optuna.distributions import FloatDistribution, IntDistribution
 
-from bktf import suggestion
 from bktf.acquisition.choice import Choice, choose
-from bktf.history import History
+from bktf.engine import suggestion
+from bktf.engine.history import History
+from bktf.engine.settings import Strategy, seed_for
+from bktf.engine.suggestion import Chance, fit_history, next_point, next_points
 from bktf.spaces.parameters import parameters_of
-from bktf.strategy import Strategy, seed_for
-from bktf.suggestion import Chance, fit_history, next_point, next_points
 from bktf.surrogate.posterior import Posterior
 from seeds import seeded
 

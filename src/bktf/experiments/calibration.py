@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bktf.engine.model_choice import fit_shape, shown
+from bktf.engine.settings import Strategy, seed_for
 from bktf.experiments.arena import CONTESTS, Contest, sample
 from bktf.experiments.lines import Job, Line, made_with, rounded
 from bktf.experiments.peers import Cube
-from bktf.shapes import fit_shape, shown
-from bktf.strategy import Strategy, seed_for
 
 Floats = NDArray[np.float64]
 N_HELD = 200  # points predicted

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from bktf.engine.settings import Strategy
 from bktf.experiments.arena import CONTESTS, N_START, start_points
 from bktf.experiments.lines import Job, Line, made_with, rounded
 from bktf.experiments.peers import PEERS, Peer
-from bktf.strategy import Strategy
 
 SEEDS = {"bktf-first": 4, "botorch": 4, "skopt": 4, "smac": 2}  # of what is recorded only and of dear peers; all others have N_SEEDS
 RECORDED = ("bktf-first",)  # no more runs of these can be made

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 
+from bktf.engine.settings import Strategy
 from bktf.experiments.lines import Job, Line, made_with, rounded
 from bktf.experiments.problems import PROBLEMS
 from bktf.experiments.summaries import lines_of
 from bktf.experiments.tables import markdown
-from bktf.strategy import Strategy
 
 Floats = NDArray[np.float64]
 GRIDS = ("branin", "griewank3", "griewank4", "hartmann6")

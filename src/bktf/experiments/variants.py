@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bktf.engine.settings import Strategy
 from bktf.experiments.arena import CONTESTS, DEVELOPMENT, Contest
 from bktf.experiments.contests import play_with, settings_of
 from bktf.experiments.lines import Job, Line
@@ -13,7 +14,6 @@ from bktf.experiments.peers import OptunaPlayer, Peer, Player
 from bktf.experiments.standings import normalised
 from bktf.experiments.summaries import lines_of
 from bktf.experiments.tables import markdown
-from bktf.strategy import Strategy
 from bktf.surrogate.priors import Priors
 
 N_SEEDS = 2

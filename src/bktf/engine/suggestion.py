@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf.acquisition.choice import Choice, choose
-from bktf.design import NOTHING_FOUND
-from bktf.history import History
-from bktf.outliers import find_outliers
+from bktf.engine.history import History
+from bktf.engine.model_choice import fit_shape, shape_of, shown
+from bktf.engine.outliers import find_outliers
+from bktf.engine.settings import NothingFeasible, Strategy, Suggestion, seed_for
+from bktf.engine.start_design import NOTHING_FOUND
 from bktf.product_forms import cp_tensors as cp
-from bktf.shapes import fit_shape, shape_of, shown
 from bktf.spaces.parameters import Parameter
-from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
 from bktf.surrogate.fitting import fit, make_axes
 from bktf.surrogate.posterior import Posterior
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bktf.engine.settings import NothingFeasible, Strategy, Suggestion, seed_for
 from bktf.spaces.parameters import Parameter, n_points
-from bktf.strategy import NothingFeasible, Strategy, Suggestion, seed_for
 
 Floats = NDArray[np.float64]
 

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bktf.engine.settings import Strategy
+from bktf.engine.subset import choose_subset
 from bktf.gaussian_process.process_draws import LocalDraws
 from bktf.spaces.parameters import Parameter, n_points
-from bktf.strategy import Strategy
-from bktf.subset import choose_subset
 from bktf.surrogate.fitting import fit, make_axes
 from bktf.surrogate.posterior import Posterior
 from bktf.surrogate.warping import Warp
