@@ -13,7 +13,7 @@ from bktf.version import __version__
 
 if TYPE_CHECKING:
     from bktf.optimize import Result, maximize, minimize
-    from bktf.sampler import BKTFSampler
+    from bktf.optuna_sampler.sampler import BKTFSampler
     from bktf.spaces.parameters import choices
 
 load = Posterior.load

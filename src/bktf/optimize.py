@@ -23,10 +23,10 @@ from bktf._checks import MAX_TRIALS, whole_number
 from bktf.engine.history import History
 from bktf.engine.settings import Suggestion, seed_for
 from bktf.engine.suggestion import Model, fit_history, fit_shown, next_points
-from bktf.sampler import POOR_SEARCH, BKTFSampler, parameter_names
+from bktf.optuna_sampler.sampler import POOR_SEARCH, BKTFSampler, parameter_names
+from bktf.optuna_sampler.trials import INTERRUPTED, read_history, read_published
 from bktf.spaces.parameters import Parameter, can_be_modelled, parameters_of, read_space, values_at
 from bktf.surrogate.posterior import Posterior
-from bktf.trials import INTERRUPTED, read_history, read_published
 
 TOLD_APART = 0.1  # standard deviations by which the best expected point must be better than the best observed one to be mentioned
 

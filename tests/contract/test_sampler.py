@@ -21,8 +21,8 @@ from optuna.trial import Trial, TrialState
 import bktf
 from bktf.engine.settings import Strategy
 from bktf.engine.suggestion import fit_history
+from bktf.optuna_sampler.trials import PUBLISHED, read_history, read_published
 from bktf.spaces.parameters import parameters_of
-from bktf.trials import PUBLISHED, read_history, read_published
 from seeds import seeded
 
 GRID: dict[str, BaseDistribution] = {"x": IntDistribution(0, 9), "y": IntDistribution(0, 9)}

@@ -8,8 +8,8 @@ from optuna.study import Study
 from optuna.trial import create_trial
 
 import bktf
+from bktf.optuna_sampler.trials import pieces_of, read_published
 from bktf.spaces.parameters import parameters_of
-from bktf.trials import pieces_of, read_published
 from seeds import seeded
 
 pytestmark = pytest.mark.usefixtures("quiet_optuna")

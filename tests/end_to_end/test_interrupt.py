@@ -20,8 +20,8 @@ import bktf
 from bktf.components import gibbs
 from bktf.components.chains import FIRST_CALL, PACE, PER_OBSERVATION
 from bktf.engine.history import History
+from bktf.optuna_sampler.trials import read_history
 from bktf.spaces.parameters import parameters_of
-from bktf.trials import read_history
 from seeds import seeded
 from work_clock import WorkClock
 
@@ -135,7 +135,7 @@ def test_ctrl_c_in_a_study_says_nothing_of_the_point(moment: str, around: bool, 
 def test_ctrl_c_in_minimize_says_nothing_of_the_point(moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if moment == "after publishing":
         interrupt_after_publishing(monkeypatch)
-    monkeypatch.setattr("bktf.sampler._ends_with_interrupt", lambda: False, raising=False)  # `minimize` does not need it
+    monkeypatch.setattr("bktf.optuna_sampler.sampler._ends_with_interrupt", lambda: False, raising=False)  # `minimize` does not need it
     suggest_int = Trial.suggest_int
 
     def suggest_and_interrupt(trial: Trial, name: str, *rest: Any, **further: Any) -> int:

@@ -417,7 +417,7 @@ MUTATIONS = (
     # --- the sampler ---------------------------------------------------------------------------------
     Mutation(
         name="nothing published",
-        file="sampler.py",
+        file="optuna_sampler/sampler.py",
         old="                self._publish(study, trial, parameters, suggestion)\n",
         new="",
         breaks="other workers do not know what this trial will try",
@@ -425,7 +425,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="start design without the seed",
-        file="sampler.py",
+        file="optuna_sampler/sampler.py",
         old="trial.number, self._seed, avoid,",
         new="trial.number, 0, avoid,",
         breaks="every seed has the same start design",
@@ -433,7 +433,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="suggestions without the seed",
-        file="sampler.py",
+        file="optuna_sampler/sampler.py",
         old="seed = seed_for(self._seed, trial.number)",
         new="seed = seed_for(trial.number)",
         breaks="after the start every seed suggests the same",
@@ -441,7 +441,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="failures do not count for the start",
-        file="sampler.py",
+        file="optuna_sampler/sampler.py",
         old="len(history.tried) >= strategy",
         new="len(history.y) >= strategy",
         breaks="where most trials fail the start design goes on and on",
@@ -449,7 +449,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="a point taken at the same time",
-        file="sampler.py",
+        file="optuna_sampler/sampler.py",
         old="np.concatenate((now.tried, now.pending)) == here",
         new="now.tried == here",
         breaks="two workers that publish the same point both keep it",
@@ -457,7 +457,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="independent parameters all alike",
-        file="sampler.py",
+        file="optuna_sampler/sampler.py",
         old="seed_for(self._seed, trial.number, crc32(param_name.encode()))",
         new="seed_for(self._seed, trial.number)",
         breaks="parameters that are drawn independently have the same share of their ranges",
@@ -465,7 +465,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="noisy studies stop",
-        file="sampler.py",
+        file="optuna_sampler/sampler.py",
         old="if not self._strategy.allow_repeats and self.is_exhausted(study):",
         new="if self.is_exhausted(study):",
         breaks="with allow_repeats a study ends when every point was tried once",
@@ -473,7 +473,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="never exhausted",
-        file="sampler.py",
+        file="optuna_sampler/sampler.py",
         old="return len(taken) >= total",
         new="return len(taken) > total",
         breaks="a study does not stop when every point was tried",
@@ -481,7 +481,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="conditional parameters do not make a point new",
-        file="sampler.py",
+        file="optuna_sampler/sampler.py",
         old="strategy = replace(strategy, allow_repeats=True)",
         new="strategy = replace(strategy, allow_repeats=False)",
         breaks="a point is refused although parameters outside the model make it another trial",
@@ -489,7 +489,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="enqueued values not heard",
-        file="sampler.py",
+        file="optuna_sampler/sampler.py",
         old="fixed = _fixed_coordinates(held, parameters)",
         new="fixed: dict[int, float] = {}",
         breaks="the other parameters of an enqueued trial are chosen as if it were free",
@@ -497,7 +497,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="constants hidden from feasible",
-        file="sampler.py",
+        file="optuna_sampler/sampler.py",
         old="feasible({**constants, **values_at(parameters, point)})",
         new="feasible(values_at(parameters, point))",
         breaks="a constraint on a constant parameter fails",
@@ -506,7 +506,7 @@ MUTATIONS = (
     # --- what trials say -----------------------------------------------------------------------------
     Mutation(
         name="infinities on the wrong side",
-        file="trials.py",
+        file="optuna_sampler/trials.py",
         old="_last_value(trial) == (-math.inf if maximize else math.inf)",
         new="_last_value(trial) == (math.inf if maximize else -math.inf)",
         breaks="an infinitely bad value is no failure and an infinitely good one is",
@@ -514,7 +514,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="the asking trial is pending",
-        file="trials.py",
+        file="optuna_sampler/trials.py",
         old="if trial.number == own or INTERRUPTED",
         new="if INTERRUPTED",
         breaks="a trial avoids the point that it has published itself",
@@ -522,7 +522,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="interrupted trials are failures",
-        file="trials.py",
+        file="optuna_sampler/trials.py",
         old="own or INTERRUPTED in trial.system_attrs:",
         new="own:",
         breaks="Ctrl-C makes the neighbourhood of a point unattractive",
@@ -530,7 +530,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="stale trials kept",
-        file="trials.py",
+        file="optuna_sampler/trials.py",
         old=".total_seconds() > patience",
         new=".total_seconds() > math.inf",
         breaks="the points of workers that died are avoided for ever",
@@ -538,7 +538,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="first intermediate value",
-        file="trials.py",
+        file="optuna_sampler/trials.py",
         old="trial.intermediate_values[trial.last_step]",
         new="trial.intermediate_values[min(trial.intermediate_values)]",
         breaks="a pruned trial that ended with an infinite report is no failure",
@@ -546,7 +546,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="infinitely good is worst",
-        file="trials.py",
+        file="optuna_sampler/trials.py",
         old="(finite.max() if maximize else finite.min())",
         new="(finite.min() if maximize else finite.max())",
         breaks="an infinitely good value counts as the worst finite one",
@@ -554,7 +554,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="publications not read",
-        file="trials.py",
+        file="optuna_sampler/trials.py",
         old='read_published(trial.system_attrs).get("internal", {})',
         new="{}",
         breaks="running trials are unknown until they have asked for their parameters",
@@ -562,7 +562,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="characters lost between pieces",
-        file="trials.py",
+        file="optuna_sampler/trials.py",
         old="text[i : i + PIECE]",
         new="text[i : i + PIECE - 1]",
         breaks="a suggestion of many parameters cannot be read back",
@@ -570,7 +570,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="ranges of the first trial",
-        file="trials.py",
+        file="optuna_sampler/trials.py",
         old="latest = max(finished,",
         new="latest = min(finished,",
         breaks="after a change of ranges the old ones are used",
@@ -578,7 +578,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="too little patience",
-        file="trials.py",
+        file="optuna_sampler/trials.py",
         old="patience = max(PATIENCE",
         new="patience = min(PATIENCE",
         breaks="running trials count as dead when a few short ones have finished",
@@ -586,7 +586,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="predictions better than all results",
-        file="pruned_trials.py",
+        file="optuna_sampler/pruned_trials.py",
         old="min(predicted, final.max()) if maximize else max(predicted, final.min())",
         new="predicted",
         breaks="a pruned trial may look better than every completed one",
@@ -594,7 +594,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="early pruned trials first",
-        file="pruned_trials.py",
+        file="optuna_sampler/pruned_trials.py",
         old="(-max(last[i]), sign",
         new="(max(last[i]), sign",
         breaks="of pruned trials those that stopped early look best",
@@ -602,7 +602,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="reports that say nothing count",
-        file="pruned_trials.py",
+        file="optuna_sampler/pruned_trials.py",
         old="/ (v @ v)) < MIN_EXPLAINED",
         new="/ (v @ v)) < -np.inf",
         breaks="a pruned trial has a value although reports say nothing of results",
@@ -610,7 +610,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="pairs predict themselves",
-        file="pruned_trials.py",
+        file="optuna_sampler/pruned_trials.py",
         old="missed = (v - slope * u) / (1.0 - leverage)",
         new="missed = v - slope * u",
         breaks="whether reports say something is judged with the pairs that the line was fitted to",
@@ -618,7 +618,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="pruned trials before completed ones",
-        file="pruned_trials.py",
+        file="optuna_sampler/pruned_trials.py",
         old="sign * (worst + 0.5 * width",
         new="sign * (worst - 0.5 * width",
         breaks="pruned trials look better than completed ones",

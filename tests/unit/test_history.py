@@ -9,8 +9,8 @@ from optuna.distributions import BaseDistribution, FloatDistribution, IntDistrib
 from optuna.trial import FrozenTrial, TrialState
 
 from bktf.engine.history import History
+from bktf.optuna_sampler.trials import INTERRUPTED, PIECE, known_space, pieces_of, read_history, read_published
 from bktf.spaces.parameters import parameters_of
-from bktf.trials import INTERRUPTED, PIECE, known_space, pieces_of, read_history, read_published
 
 NOW = datetime(2026, 1, 1, 12)
 SPACE: dict[str, BaseDistribution] = {"x": FloatDistribution(0, 9)}

@@ -5,7 +5,7 @@ import optuna
 import pytest
 from optuna.trial import FrozenTrial, TrialState
 
-from bktf.pruned_trials import MIN_PAIRS, values_of_pruned
+from bktf.optuna_sampler.pruned_trials import MIN_PAIRS, values_of_pruned
 from seeds import seeded
 
 

@@ -39,7 +39,7 @@ def run_goal(job: Job) -> Line:
     import optuna
     from threadpoolctl import threadpool_limits
 
-    from bktf.sampler import BKTFSampler
+    from bktf.optuna_sampler.sampler import BKTFSampler
 
     problem, on_grid = PROBLEMS[job["problem"]], job["method"] == "grid"
     space: dict[str, BaseDistribution] = {

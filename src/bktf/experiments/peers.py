@@ -64,7 +64,7 @@ def _optuna(make: Callable[[int], Any]) -> Callable[[Contest, int], Player]:
 
 
 def _bktf(contest: Contest, seed: int) -> Player:
-    from bktf.sampler import BKTFSampler
+    from bktf.optuna_sampler.sampler import BKTFSampler
 
     return OptunaPlayer(contest, BKTFSampler(seed=seed, search_space=dict(contest.space), allow_repeats=contest.noise_std > 0))
 

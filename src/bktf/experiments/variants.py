@@ -54,7 +54,7 @@ def play_variant(job: Job) -> Line:
     """One run of a variant."""
     from dataclasses import replace
 
-    from bktf.sampler import BKTFSampler
+    from bktf.optuna_sampler.sampler import BKTFSampler
 
     def make(contest: Contest, seed: int) -> Player:
         sampler = BKTFSampler(seed=seed, search_space=dict(contest.space))

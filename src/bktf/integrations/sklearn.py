@@ -13,7 +13,7 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils.validation import check_random_state
 
 from bktf._checks import whole_number
-from bktf.sampler import BKTFSampler
+from bktf.optuna_sampler.sampler import BKTFSampler
 from bktf.spaces.parameters import Choices, Space, read_space
 
 LABEL = "choice "  # names of choices that Optuna cannot store as they are

@@ -12,7 +12,7 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from bktf.engine.history import History
-from bktf.pruned_trials import values_of_pruned
+from bktf.optuna_sampler.pruned_trials import values_of_pruned
 from bktf.spaces.parameters import Parameter, can_be_modelled
 
 Floats = NDArray[np.float64]

@@ -29,11 +29,11 @@ from bktf.engine.model_choice import MAX_PROCESS
 from bktf.engine.settings import Feasible, NothingFeasible, Suggestion, make_strategy, seed_for
 from bktf.engine.start_design import ENUMERATE_POINTS, any_left, start_point
 from bktf.engine.suggestion import fit_history, next_point
+from bktf.optuna_sampler.trials import FINISHED, INTERRUPTED, KnownSpace, known_space, pieces_of, read_history
 from bktf.spaces.feasible_points import Feasibility
 from bktf.spaces.parameters import Parameter, can_be_modelled, n_points, only_value, parameters_of, values_at
 from bktf.surrogate.posterior import Posterior
 from bktf.surrogate.priors import Priors
-from bktf.trials import FINISHED, INTERRUPTED, KnownSpace, known_space, pieces_of, read_history
 
 Floats = NDArray[np.float64]
 

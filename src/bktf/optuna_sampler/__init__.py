@@ -1,0 +1,1 @@
+"""The engine behind Optuna's sampler contract."""
