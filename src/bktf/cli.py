@@ -150,7 +150,7 @@ def run_demo(options: argparse.Namespace) -> int:
 def run_suggest(options: argparse.Namespace) -> int:
     """`bktf suggest`; what is wrong with a file is one line and exit code 2."""
     from bktf import lab  # as above
-    from bktf.lab_table import append_rows
+    from bktf.lab.results_table import append_rows
 
     try:
         if options.init:

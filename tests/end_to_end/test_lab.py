@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bktf import lab
 from bktf.cli import main
-from bktf.lab_space import EXAMPLE, LabError, read_lab_space
-from bktf.lab_table import read_table
+from bktf.lab import suggest as lab
+from bktf.lab.results_table import read_table
+from bktf.lab.space_file import EXAMPLE, LabError, read_lab_space
 from seeds import seeded
 
 SPACE = """
@@ -172,7 +172,7 @@ def test_what_the_model_expects_is_said_explained_and_drawn(tmp_path: Path, caps
 
 
 def test_repeated_rows_teach_the_noise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from bktf.lab import answer
+    from bktf.lab.suggest import answer
 
     def noise(spread: float) -> float:
         rows = [r.rsplit(",", 3)[0] + f",{float(r.split(',')[5]) + s * spread:.2f},," for r in many_rows(10) for s in (-1, 1)]

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bktf import lab
 from bktf.cli import main
-from bktf.lab_slices import Slice, effect_along, in_words, slices, small_difference
-from bktf.lab_space import LabSpace, read_lab_space
+from bktf.lab import suggest as lab
+from bktf.lab.slices import Slice, effect_along, in_words, slices, small_difference
+from bktf.lab.space_file import LabSpace, read_lab_space
 from seeds import seeded
 
 Floats = NDArray[np.float64]

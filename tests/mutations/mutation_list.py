@@ -1227,7 +1227,7 @@ MUTATIONS = (
     # --- the lab's table -----------------------------------------------------------------------------
     Mutation(
         name="wrong advice on decimal commas",
-        file="lab_table.py",
+        file="lab/results_table.py",
         old="text.replace(',', '.')}",
         new="text.replace(',', '')}",
         breaks="for 3,5 the advice is to write 35",
@@ -1235,7 +1235,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="nan is no failure",
-        file="lab_table.py",
+        file="lab/results_table.py",
         old='FAILED = ("failed", "fail", "nan")',
         new='FAILED = ("failed", "fail")',
         breaks="a result written as nan is not read as a failure",
@@ -1243,7 +1243,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="status failed not heard",
-        file="lab_table.py",
+        file="lab/results_table.py",
         old="failed = text.lower() in FAILED or status in FAILED",
         new="failed = text.lower() in FAILED",
         breaks="a row whose status is failed counts as pending",
@@ -1251,7 +1251,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="appended to the last line",
-        file="lab_table.py",
+        file="lab/results_table.py",
         old='if text and not text.endswith(("\\n", "\\r")):',
         new="if not text:",
         breaks="without a line break at the end the last row and the new one become one",
@@ -1259,7 +1259,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="columns in the order of the suggestion",
-        file="lab_table.py",
+        file="lab/results_table.py",
         old='[row.get(column, "") for column in table.header]',
         new="[*row.values()]",
         breaks="values are appended under other columns",
@@ -1267,7 +1267,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="changes of others overwritten",
-        file="lab_table.py",
+        file="lab/results_table.py",
         old='if before.decode("utf-8-sig") != table.text:',
         new="if not before and table.text:",
         breaks="rows that someone saved in the meantime are lost",
@@ -1275,7 +1275,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="rounded to a hundredth of the range",
-        file="lab_table.py",
+        file="lab/results_table.py",
         old="round(value, 5 - math.floor(math.log10(width)))",
         new="round(value, 1 - math.floor(math.log10(width)))",
         breaks="suggested values are moved by up to half a hundredth of their range",
@@ -1283,7 +1283,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="a column that stands twice",
-        file="lab_table.py",
+        file="lab/results_table.py",
         old="if named.count(column) > 1:",
         new="if named.count(column) > 2:",
         breaks="of two columns with one name the last is read",
@@ -1291,7 +1291,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="row numbers off by one",
-        file="lab_table.py",
+        file="lab/results_table.py",
         old="text), start=1):",
         new="text), start=0):",
         breaks="messages name the row above the one that is wrong",
@@ -1299,7 +1299,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="byte order mark lost",
-        file="lab_table.py",
+        file="lab/results_table.py",
         old='b"\\xef\\xbb\\xbf" if before.startswith(b"\\xef\\xbb\\xbf") else b""',
         new='b""',
         breaks="a spreadsheet reads the table in another encoding after a suggestion",
@@ -1308,7 +1308,7 @@ MUTATIONS = (
     # --- the lab loop --------------------------------------------------------------------------------
     Mutation(
         name="pending rows ignored",
-        file="lab.py",
+        file="lab/suggest.py",
         old="if row.result is None and not row.failed]",
         new="if row.result is None and row.failed]",
         breaks="experiments under way are suggested again",
@@ -1316,7 +1316,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="rounding breaks constraints",
-        file="lab.py",
+        file="lab/suggest.py",
         old="return short if fits and space.holds(short) else whole",
         new="return short",
         breaks="a rounded suggestion may violate a constraint",
@@ -1324,7 +1324,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="worst row as the best",
-        file="lab.py",
+        file="lab/suggest.py",
         old="best = (max if space.maximize else min)(done,",
         new="best = (min if space.maximize else max)(done,",
         breaks="the best result that is shown is the worst",
@@ -1332,7 +1332,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="a batch with one Sobol point",
-        file="lab.py",
+        file="lab/suggest.py",
         old="strategy, number + i, seed, avoid",
         new="strategy, number, seed, avoid",
         breaks="all but the first point of a start batch are random",
@@ -1340,7 +1340,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="explores for exploits",
-        file="lab.py",
+        file="lab/suggest.py",
         old="EXPLOITS if sign * mean[i] >= near else EXPLORES",
         new="EXPLORES if sign * mean[i] >= near else EXPLOITS",
         breaks="the reason that is given is the opposite of the true one",
@@ -1348,7 +1348,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="noise of the space file ignored",
-        file="lab.py",
+        file="lab/suggest.py",
         old="Strategy(noise_std=space.noise, allow_repeats=space.repeats)",
         new="Strategy(allow_repeats=space.repeats)",
         breaks="the noise that the space file gives is learned instead",
@@ -1356,7 +1356,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="constants missing from constraints",
-        file="lab.py",
+        file="lab/suggest.py",
         old="constraint.low - constant, constraint.high - constant",
         new="constraint.low, constraint.high",
         breaks="constraints over constant parameters list other points than those that hold",
@@ -1364,7 +1364,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="improvement of each row by itself",
-        file="lab.py",
+        file="lab/suggest.py",
         old="under_way = np.concatenate((pending, points[:i]))",
         new="under_way = pending",
         breaks="the improvement of a suggestion counts what those before it bring already",
@@ -1372,7 +1372,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="improvement over the luckiest row",
-        file="lab.py",
+        file="lab/suggest.py",
         old="posterior.mean(posterior.X) if space.repeats else posterior.y",
         new="posterior.y",
         breaks="with repeats the improvement is counted from the luckiest result",

@@ -16,7 +16,7 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
 
-from bktf.lab_space import SPECIAL_COLUMNS, LabError, LabSpace, as_text, read_text
+from bktf.lab.space_file import SPECIAL_COLUMNS, LabError, LabSpace, as_text, read_text
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?", re.ASCII)

@@ -11,10 +11,10 @@ from bktf.engine.history import History
 from bktf.engine.settings import NothingFeasible, Strategy, Suggestion, seed_for
 from bktf.engine.start_design import start_point
 from bktf.engine.suggestion import Model, fit_history, fit_shown, next_points
-from bktf.lab_plot import plot_slices
-from bktf.lab_slices import digits, in_picture, in_words, is_continuous, slices, value_text
-from bktf.lab_space import EXAMPLE, LabError, LabSpace, as_text, read_lab_space
-from bktf.lab_table import Row, Table, new_header, read_table, settable
+from bktf.lab.results_table import Row, Table, new_header, read_table, settable
+from bktf.lab.slice_plot import plot_slices
+from bktf.lab.slices import digits, in_picture, in_words, is_continuous, slices, value_text
+from bktf.lab.space_file import EXAMPLE, LabError, LabSpace, as_text, read_lab_space
 from bktf.spaces.feasible_points import Feasibility, LinearConstraint
 from bktf.spaces.parameters import Parameter, values_at
 from bktf.surrogate.posterior import Posterior

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from optuna.distributions import FloatDistribution
 
-from bktf.lab_space import LabSpace, as_text
-from bktf.lab_table import settable
+from bktf.lab.results_table import settable
+from bktf.lab.space_file import LabSpace, as_text
 from bktf.spaces.parameters import Parameter
 from bktf.surrogate.posterior import Posterior
 

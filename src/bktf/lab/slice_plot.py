@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from optuna.distributions import CategoricalDistribution
 
-from bktf.lab_slices import Slice, value_text
-from bktf.lab_space import LabSpace
+from bktf.lab.slices import Slice, value_text
+from bktf.lab.space_file import LabSpace
 
 Floats = NDArray[np.float64]
 

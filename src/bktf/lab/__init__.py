@@ -1,0 +1,1 @@
+"""The lab loop: a space file and a table of results in, the next experiments out."""
