@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bktf
-from bktf import acquisition
+from bktf.acquisition import choice
 from bktf.acquisition import grid_choice as best_cells
 from bktf.product_forms.cp_forms import make_forms
 
@@ -32,8 +32,8 @@ def shortfall(sizes: tuple[int, ...], n: int, function: str, seed: int, name: st
     axes = [np.linspace(0, 1, m) for m in sizes]
     X = np.stack([axis[rng.integers(0, axis.size, n)] for axis in axes], axis=1)
     posterior = bktf.fit(axes, X, FUNCTIONS[function](X), seed=seed)
-    draws = acquisition.draws_of(posterior, np.empty((0, len(sizes))))
-    excluded = acquisition.cells_of(posterior, X, "X")
+    draws = choice.draws_of(posterior, np.empty((0, len(sizes))))
+    excluded = choice.cells_of(posterior, X, "X")
     target = best_cells.make_target(draws, name, 2.0, False)
     whole = best_cells.best_by_enumeration(target, excluded)
     forms = make_forms(draws.factors, draws.weights, draws.active)

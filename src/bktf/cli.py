@@ -150,7 +150,6 @@ def run_demo(options: argparse.Namespace) -> int:
 def run_suggest(options: argparse.Namespace) -> int:
     """`bktf suggest`; what is wrong with a file is one line and exit code 2."""
     from bktf import lab  # as above
-    from bktf.lab.results_table import append_rows
 
     try:
         if options.init:
@@ -166,7 +165,7 @@ def run_suggest(options: argparse.Namespace) -> int:
         if options.png is not None and found.posterior is not None and found.experiments:
             lab.draw(found, options.png)
         if options.append:  # last, so that a failure elsewhere leaves the table as it was
-            append_rows(found.table, lab.as_rows(found))
+            lab.append_rows(found.table, lab.as_rows(found))
     except (ValueError, OSError, ArithmeticError) as error:
         print(f"bktf suggest: {' '.join(str(error).split())}", file=sys.stderr)
         return 2

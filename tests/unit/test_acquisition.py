@@ -11,6 +11,7 @@ from scipy import stats
 import bktf
 from bktf import acquisition as acq
 from bktf.acquisition import cell_scores as scores
+from bktf.acquisition import choice
 from bktf.acquisition import grid_choice as best_cells
 from seeds import seeded
 
@@ -91,7 +92,7 @@ def test_tensor_free_search_meets_the_enumeration_on_the_papers_small_grids(acqu
         axes = [np.linspace(0, 1, m) for m in sizes]
         X = np.stack([axis[rng.integers(0, axis.size, n)] for axis in axes], axis=1)
         posterior = bktf.fit(axes, X, np.cos(9 * X).prod(axis=1) - (X**2).sum(axis=1), seed=seeded(seed))
-        target = best_cells.make_target(acq.draws_of(posterior, np.empty((0, len(sizes)))), acquisition, 2.0, False)
+        target = best_cells.make_target(choice.draws_of(posterior, np.empty((0, len(sizes)))), acquisition, 2.0, False)
         whole = acq.choose(posterior, acquisition, exclude=X)
         with monkeypatch.context() as patch:
             patch.setattr(best_cells, "ENUMERATE_BELOW", 0)
@@ -150,7 +151,7 @@ def test_turning_the_points_of_an_axis_around_turns_the_answer_around(acquisitio
     """No bias to the centre or to low indices: with factors rolled along their axis, the best cell rolls with them."""
     monkeypatch.setattr(best_cells, "ENUMERATE_BELOW", 0)
     posterior = small(4, sizes=(9, 8), n=10)
-    draws = acq.draws_of(posterior, np.empty((0, 2)))
+    draws = choice.draws_of(posterior, np.empty((0, 2)))
     rng = np.random.default_rng(seeded(0))
     cell, score, *_ = best_cells.choose_cell(draws, acquisition, 2.0, set(), False, rng)
     rolled = draws._replace(factors=tuple(np.roll(f, 3, axis=2) for f in draws.factors))
@@ -219,7 +220,7 @@ def test_expected_improvement_with_weights_integrated_out_is_the_normal_mixture(
 def test_where_no_draw_improves_the_weights_are_integrated_out(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain EI is zero everywhere then, and the first cell of the grid would be as good as any."""
     monkeypatch.setattr(best_cells, "ENUMERATE_BELOW", limit)
-    draws = acq.draws_of(small(9), np.empty((0, 3)))
+    draws = choice.draws_of(small(9), np.empty((0, 3)))
     draws = draws._replace(thresholds=draws.thresholds + 100.0)
     cell, _, method, *_ = best_cells.choose_cell(draws, "ei", 2.0, set(), False, np.random.default_rng(seeded(0)))
     expected, *_ = best_cells.choose_cell(draws, "ei", 2.0, set(), True, np.random.default_rng(seeded(0)))

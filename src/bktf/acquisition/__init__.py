@@ -1,3 +1,5 @@
 """Choosing the next point: scores and the searches for their maxima."""
 
-from bktf.acquisition.choice import *  # noqa: F403
+from bktf.acquisition.choice import ACQUISITIONS, Choice, choose, choose_batch
+
+__all__ = ["ACQUISITIONS", "Choice", "choose", "choose_batch"]
