@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from bktf.components import chains
+from bktf._compiled import paced_calls
 
 
 class WorkClock:
-    """The clock of `bktf.chains` until the test ends: it stands still but for `cost` seconds per unit of work charged to it."""
+    """The clock of `paced_calls` until the test ends: it stands still but for `cost` seconds per unit of work charged to it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, cost: float) -> None:
         self.counts: dict[str, list[int]] = defaultdict(list)  # by function, the units of every call
         self._monkeypatch, self._cost, self._now = monkeypatch, cost, 0.0
-        monkeypatch.setattr(chains, "time", SimpleNamespace(perf_counter=lambda: self._now))
+        monkeypatch.setattr(paced_calls, "time", SimpleNamespace(perf_counter=lambda: self._now))
 
     def charge(self, module: ModuleType, name: str, units: Callable[[tuple[Any, ...]], int]) -> None:
         """Replace module.name by itself and a charge for the units that its arguments ask for."""

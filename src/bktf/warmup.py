@@ -1,6 +1,7 @@
 """Fill the on-disk cache of compiled code, once, before a fleet of workers starts: python -m bktf.warmup."""
 
 import argparse
+import math
 import time
 
 import numpy as np
@@ -22,7 +23,7 @@ def warm_up(kernels: list[str]) -> None:
             posterior.draws_at(where)
             for acquisition in ACQUISITIONS:
                 posterior.argmax(acquisition)
-    process = fit(axes, X, y, seed=0, n_sweeps=2, n_burn_in=1, rank=0, local=True)
+    process = fit(axes, X, y, seed=0, n_sweeps=2, n_burn_in=1, rank=math.inf)
     choose(process, "ei")
     choose(process, "ei", free=(0, 1))
     process.draws_at([[0.1, 0.2]])

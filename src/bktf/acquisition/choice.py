@@ -136,9 +136,9 @@ def _choose(posterior: "Posterior", question: _Question, exclude: ArrayLike | No
     if question.feasible is not None or question.chance is not None:
         restriction = _restriction(draws, question)
     rng = np.random.default_rng([question.seed, posterior.seed])
-    if posterior.rank == 0 and question.acquisition == "ei" and question.free - held.keys():
+    if posterior.rank == math.inf and question.acquisition == "ei" and question.free - held.keys():
         return _choose_between(posterior, question, exclude, waiting, draws, held, rng)
-    if posterior.local is not None:
+    if posterior.draws.process is not None:
         cell, score, method, exact, gap = _choose_with_local(posterior, question, draws, excluded, waiting, restriction, rng)
     else:
         cell, score, method, exact, gap = choose_cell(
@@ -156,11 +156,11 @@ def _choose_between(
     rng: np.random.Generator,
 ) -> Choice:  # fmt: skip
     """The point of the box, free axes and all, with the best EI of draws that are a Gaussian process alone."""
-    assert posterior.local is not None
+    assert posterior.draws.process is not None
     grid = posterior.grid
     mark = posterior.standardisation.to_model(posterior.y).max() if question.best is None else _in_model(posterior, question.best)
     pending = _scaled(posterior, waiting)
-    local, thresholds = given_pending(posterior.local, np.zeros((posterior.n_draws, len(waiting))), pending, float(mark), rng)[:2]
+    local, thresholds = given_pending(posterior.draws.process, np.zeros((posterior.n_draws, len(waiting))), pending, float(mark), rng)[:2]
     axes = tuple(axis.scale(points) for axis, points in zip(grid, draws.axes, strict=True))
     free = np.array([d in question.free and d not in held for d in range(len(grid))])
     excluded = np.concatenate((points_of(posterior, exclude, "exclude"), waiting))
@@ -206,13 +206,15 @@ def _choose_with_local(
         raise ValueError(
             f'with a local component the acquisition must be "ei" or "ucb"; got {question.acquisition!r}. Fit without it for others'
         )
-    assert posterior.local is not None
+    assert posterior.draws.process is not None
     scaled = tuple(axis.scale(points) for axis, points in zip(posterior.grid, draws.axes, strict=True))
-    at_pending = np.einsum("kr,krn->kn", posterior.weights, posterior.component_products(waiting))
+    at_pending = np.zeros((posterior.n_draws, len(waiting)))
+    if posterior.rank < math.inf:
+        at_pending = np.einsum("kr,krn->kn", posterior.weights, posterior.component_products(waiting))
     pending = _scaled(posterior, waiting)
     z = posterior.standardisation.to_model(posterior.y)
     mark = float(z.max() if question.best is None else posterior.standardisation.to_model(np.array([question.best]))[0])
-    own = make_score(posterior.local, scaled, draws.factors, draws.weights, at_pending, pending, mark, rng)
+    own = make_score(posterior.draws.process, scaled, draws.factors, draws.weights, at_pending, pending, mark, rng)
 
     def score(cells: Ints) -> Floats:
         if question.acquisition == "ei":
@@ -353,16 +355,17 @@ def draws_of(posterior: "Posterior", pending: Floats, best: float | None = None)
     z = posterior.standardisation.to_model(posterior.y)
     mark = z.max() if best is None else posterior.standardisation.to_model(np.array([best]))[0]
     thresholds = np.full(posterior.n_draws, mark)
-    if len(pending):
+    if len(pending) and posterior.rank < math.inf:
         at_pending = np.einsum("kr,krn->kn", posterior.weights, posterior.component_products(pending))
         thresholds = np.maximum(thresholds, at_pending.max(axis=1))
     best_first = np.argsort(-z, kind="stable")[:16]
     incumbents = np.stack([axis.locate(posterior.X[best_first, d]) for d, axis in enumerate(posterior.grid)], axis=1)
+    n_draws, no_components = posterior.n_draws, posterior.rank == math.inf
     return Draws(
         axes=posterior.axes,
-        factors=posterior.factors,
-        weights=posterior.weights,
-        active=posterior.active,
+        factors=tuple(np.empty((n_draws, 0, a.size)) for a in posterior.axes) if no_components else posterior.factors,
+        weights=np.empty((n_draws, 0)) if no_components else posterior.weights,
+        active=np.empty((0, len(posterior.grid)), dtype=bool) if no_components else posterior.active,
         free_weights=lambda: _free_weights(posterior),
         thresholds=thresholds,
         worst=float(z.min()),
@@ -375,9 +378,10 @@ def _free_weights(posterior: "Posterior") -> FreeWeights:
     z = posterior.standardisation.to_model(posterior.y)
     at_data = posterior.component_products(posterior.X)  # (K, R, n)
     precision = posterior.noise_precision[:, None, None]
-    information = precision * at_data @ at_data.transpose(0, 2, 1) + np.eye(posterior.rank) / posterior.weight_vars[:, :, None]
-    root = np.linalg.cholesky(information)
-    inverse_root = np.linalg.solve(root, np.broadcast_to(np.eye(posterior.rank), root.shape))
+    identity = np.eye(len(posterior.active))
+    prior = identity / posterior.draws.components.weight_vars[:, :, None]
+    root = np.linalg.cholesky(precision * at_data @ at_data.transpose(0, 2, 1) + prior)
+    inverse_root = np.linalg.solve(root, np.broadcast_to(identity, root.shape))
     means = np.einsum("kar,ka->kr", inverse_root, np.einsum("kar,kr->ka", inverse_root, (precision * at_data @ z[:, None])[:, :, 0]))
     return FreeWeights(means, inverse_root)
 

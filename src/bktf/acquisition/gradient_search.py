@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from bktf._compiled.numba_options import kernel, part
 from bktf.acquisition.process_scores import log_improvement
+from bktf.gaussian_process.conditional_process import ConditionalProcess, moments
 from bktf.gaussian_process.covariance import SQRT5, exponentiate
-from bktf.gaussian_process.process_draws import LocalDraws, moments
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -154,7 +154,7 @@ class Ascended(NamedTuple):
 class Ascent(NamedTuple):
     """Log EI over a box, some of whose axes have only certain values."""
 
-    local: LocalDraws
+    local: ConditionalProcess
     inverse: Floats  # (D, K)
     thresholds: Floats  # (K,)
     axes: tuple[Floats, ...]  # scaled points; a single one where an axis must keep it
@@ -317,7 +317,7 @@ def _spread(candidates: Floats, order: Ints) -> list[int]:
     return chosen
 
 
-def make_ascent(local: LocalDraws, thresholds: Floats, axes: tuple[Floats, ...], free: NDArray[np.bool_]) -> Ascent:
+def make_ascent(local: ConditionalProcess, thresholds: Floats, axes: tuple[Floats, ...], free: NDArray[np.bool_]) -> Ascent:
     """The search over the box that scaled axes span."""
     inverse = np.where(local.on_levels, 1.0 / (1.0 + np.exp(-local.logs[:, :-2])), SQRT5 * np.exp(-local.logs[:, :-2]))
     return Ascent(local, np.ascontiguousarray(inverse.T), thresholds, axes, free)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bktf._compiled.numba_options import kernel, part
 from bktf.acquisition.cell_scores import log_expected_excess
-from bktf.gaussian_process.process_draws import LocalDraws, local_draws
+from bktf.gaussian_process.conditional_process import ConditionalProcess, condition_process
 from bktf.product_forms import cp_tensors as cp
 
 Floats = NDArray[np.float64]
@@ -47,7 +47,7 @@ def log_improvements(means, variances, thresholds):
 class LocalScore(NamedTuple):
     """The score of cells on some axes, from the draws that have a local component."""
 
-    local: LocalDraws
+    local: ConditionalProcess
     local_tables: tuple[Floats, ...]  # per axis (m_d, n, K)
     factors: tuple[Floats, ...]  # per axis (K, R, m_d)
     weights: Floats  # (K, R)
@@ -65,8 +65,8 @@ class LocalScore(NamedTuple):
 
 
 def given_pending(
-    local: LocalDraws, at_pending: Floats, pending: Floats, mark: float, rng: np.random.Generator
-) -> tuple[LocalDraws, Floats, Ints]:
+    local: ConditionalProcess, at_pending: Floats, pending: Floats, mark: float, rng: np.random.Generator
+) -> tuple[ConditionalProcess, Floats, Ints]:
     """Some of the draws, what each must exceed, and which they are; pending points (p, D) count as observed where each draws them to be.
 
     at_pending (K, p) is what the components say of them.
@@ -77,12 +77,12 @@ def given_pending(
         drawn = fewer.draw_at(pending, rng)
         thresholds = np.maximum(thresholds, (drawn + at_pending[kept]).max(axis=1))
         observed, residuals = np.concatenate((fewer.observed, pending)), np.concatenate((fewer.residuals, drawn), axis=1)
-        fewer = local_draws(observed, fewer.on_levels, fewer.logs, fewer.noise_precision, residuals)
+        fewer = condition_process(observed, fewer.on_levels, fewer.logs, fewer.noise_precision, residuals)
     return fewer, thresholds, kept
 
 
 def make_score(
-    local: LocalDraws,
+    local: ConditionalProcess,
     axes: tuple[Floats, ...],  # scaled points
     factors: tuple[Floats, ...],
     weights: Floats,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf.surrogate.fitting import fit
+from bktf.surrogate.fitting import fit_model
 from bktf.surrogate.posterior import Posterior
 
 Floats = NDArray[np.float64]
@@ -75,26 +75,8 @@ def _predict_left_out(posterior: Posterior, i: int) -> tuple[float, float, float
     """Mean, standard deviation, log density and distribution function of y_i, a normal mixture over draws."""
     from scipy.special import logsumexp, ndtr  # heavy, and only needed here
 
-    settings = posterior.settings
-    refit = fit(
-        posterior.axes,
-        np.delete(posterior.X, i, axis=0),
-        np.delete(posterior.y, i),
-        seed=posterior.seed,
-        n_sweeps=settings.n_sweeps,
-        n_burn_in=settings.n_burn_in,
-        n_chains=settings.n_chains,
-        kernel=[axis.kernel for axis in posterior.grid],
-        log=[axis.log for axis in posterior.grid],
-        priors=posterior.priors,
-        shared_lengthscales=settings.shared_lengthscales,
-        local=settings.local,
-        adapt_rank=settings.adapt_rank,
-        offsets=settings.offsets,
-        rank=posterior.rank,
-        active=[np.flatnonzero(row).tolist() for row in posterior.active] or None,
-        noise_std=posterior.known_noise_std,
-    )
+    X, y = np.delete(posterior.X, i, axis=0), np.delete(posterior.y, i)
+    refit = fit_model(posterior.spec, posterior.axes, X, y, posterior.seed)
     here, unit = posterior.X[i : i + 1], refit.standardisation.scale  # squares in units of it: those of y may not have one
     f = refit.mean_by_draw(here)[:, 0]
     deviation = unit * np.hypot(refit.std_by_draw(here)[:, 0] / unit, refit.noise_std / unit)  # of y_i within each draw

@@ -1,5 +1,6 @@
 """Axes: ordered points in the user's units, scaled to [0, 1] for the model; points of X ⇄ places on the axes."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -161,3 +162,13 @@ def check_points(X: ArrayLike, axes: Sequence[Axis], what: str = "X") -> Floats:
             )
         points[:, d] = np.clip(points[:, d], low, high)
     return points
+
+
+def check_grid_size(axes: Sequence[Axis], most: int) -> None:
+    """Refuse to hold every cell of a grid that is too large."""
+    cells = math.prod(axis.size for axis in axes)
+    if cells > most:
+        raise ValueError(
+            f"grid_moments holds every cell, so the grid may have at most {most:,} cells; it has {cells:.3g}. "
+            "Ask mean(X) and std(X) at the points you need"
+        )

@@ -69,8 +69,10 @@ class AxisKernel:
 Kernel: TypeAlias = str | Periodic | AxisKernel | ArrayLike
 
 
-def resolve_kernel(kernel: Kernel, d: int, n_points: int) -> AxisKernel:
-    """Make sense of what the user gave as the kernel of axis d."""
+def resolve_kernel(kernel: Kernel | None, d: int, n_points: int, default: str) -> AxisKernel:
+    """Make sense of what the user gave as the kernel of axis d; None means the default."""
+    if kernel is None:
+        return AxisKernel(KINDS[default])
     if isinstance(kernel, AxisKernel):
         return kernel
     if isinstance(kernel, Periodic):
@@ -106,7 +108,9 @@ def resolve_kernel(kernel: Kernel, d: int, n_points: int) -> AxisKernel:
     return AxisKernel(dense.GIVEN, covariance=0.5 * (matrix + matrix.T))
 
 
-def resolve_kernels(kernel: "Kernel | Sequence[Kernel]", sizes: Sequence[int]) -> tuple[AxisKernel, ...]:
+def resolve_kernels(
+    kernel: Kernel | Sequence[Kernel | None] | None, sizes: Sequence[int], default: str = "matern32"
+) -> tuple[AxisKernel, ...]:
     """One kernel per axis, from one for all or a list with one for each."""
     if isinstance(kernel, list | tuple):
         if len(kernel) != len(sizes):
@@ -114,5 +118,5 @@ def resolve_kernels(kernel: "Kernel | Sequence[Kernel]", sizes: Sequence[int]) -
                 f"a list of kernels must have one entry per axis, {len(sizes)}; got {len(kernel)} "
                 "(a covariance matrix for a single axis goes into such a list as an array)"
             )
-        return tuple(resolve_kernel(k, d, sizes[d]) for d, k in enumerate(kernel))
-    return tuple(resolve_kernel(kernel, d, size) for d, size in enumerate(sizes))  # type: ignore[arg-type]
+        return tuple(resolve_kernel(k, d, sizes[d], default) for d, k in enumerate(kernel))
+    return tuple(resolve_kernel(kernel, d, size, default) for d, size in enumerate(sizes))  # type: ignore[arg-type]

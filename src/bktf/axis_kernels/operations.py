@@ -12,7 +12,6 @@ from bktf._compiled.numba_options import CUBE, FLOAT, GRID, INT, INTS, MATRIX, R
 from bktf.axis_kernels import categorical as levels
 from bktf.axis_kernels import dense, matern32
 from bktf.axis_kernels import state_space as statespace
-from bktf.gaussian_process import parameter_updates as local
 
 Floats = NDArray[np.float64]
 
@@ -103,39 +102,7 @@ def _draw_no_covariance(factors, heard, start, out, rng):
     pass
 
 
-_LOCAL = (MATRIX, INTS, VECTOR, VECTOR)  # separations, on_levels, log_means, log_vars of `records.LocalModel`
-
-
-@operation(VOID, *_LOCAL, FLOAT, FLOAT, INT, VECTOR, VECTOR, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, RNG)
-def _update_local(
-    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights, logs,
-    noise_precision, local_values, residual, rng,
-):  # fmt: skip
-    local.update(
-        separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights, logs,
-        noise_precision, local_values, residual, rng,
-    )  # fmt: skip
-
-
-@operation(VOID, *_LOCAL, FLOAT, FLOAT, INT, VECTOR, VECTOR, MATRIX, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, RNG)
-def _update_no_local(
-    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights, logs,
-    noise_precision, local_values, residual, rng,
-):  # fmt: skip
-    pass
-
-
-@operation(VOID, *_LOCAL, VECTOR, VECTOR, RNG)
-def _draw_local_prior(separations, on_levels, log_means, log_vars, logs, local_values, rng):
-    local.draw_prior(separations, on_levels, log_means, log_vars, logs, local_values, rng)
-
-
-@operation(VOID, *_LOCAL, VECTOR, VECTOR, RNG)
-def _draw_no_local_prior(separations, on_levels, log_means, log_vars, logs, local_values, rng):
-    pass
-
-
-class Operations(NamedTuple):
+class AxisOperations(NamedTuple):
     """What the Gibbs sampler calls without knowing the kernel: draw the length-scale, then the factors of one axis.
 
     Pointers of one signature: the arguments of _UPDATE, writing a joint draw of the factors' states into out (q, m, ≥ state size)
@@ -147,23 +114,19 @@ class Operations(NamedTuple):
     dense: Any  # any covariance, any number of factors
     levels: Any  # equal correlation, one factor at a time
     covariance: Any  # the covariance of an axis given its factors: the arguments of _COVARIANCE, writing into out
-    local: Any  # weights, noise and the local component, where there is one: see `local.update`
-    local_prior: Any  # see `local.draw_prior`
 
 
-def operations(kinds: NDArray[np.int64], shared: bool, has_local: bool) -> Operations:
-    """The operations for axes of these kinds, with length-scales of their own or shared, with or without a local component."""
+def axis_operations(kinds: NDArray[np.int64], shared: bool) -> AxisOperations:
+    """The operations for axes of these kinds, with one length-scale per component or shared ones."""
     matern = kinds <= MATERN52
     default = kinds == MATERN32
     equal = kinds == dense.EQUAL_CORRELATION
-    return Operations(
+    return AxisOperations(
         _update_matern32() if np.any(default) else _update_nothing(),
         _update_markov() if np.any(matern & ~default) or (shared and np.any(default)) else _update_nothing(),
         _update_dense() if np.any(~matern & ~equal) or (shared and np.any(equal)) else _update_nothing(),
         _update_levels() if np.any(equal) else _update_nothing(),
         _draw_covariance() if np.any(kinds == dense.FULL_COVARIANCE) else _draw_no_covariance(),
-        _update_local() if has_local else _update_no_local(),
-        _draw_local_prior() if has_local else _draw_no_local_prior(),
     )
 
 
@@ -171,7 +134,7 @@ def operations(kinds: NDArray[np.int64], shared: bool, has_local: bool) -> Opera
 def update_factors(
     operations, kind, period, given, lengthscale, coords, gaps, steps, log_mean, log_var, directions, precisions, targets, out, rng
 ):  # fmt: skip
-    """Draw a length-scale and then its factors given pseudo-observations (see `Operations`), whichever the kernel."""
+    """Draw a length-scale and then its factors given pseudo-observations (see `AxisOperations`), whichever the kernel."""
     if kind == MATERN32 and precisions.shape[1] == 1:
         return operations.alone(
             kind, period, given, lengthscale, coords, gaps, steps, log_mean, log_var, directions, precisions, targets, out, rng

@@ -1,1 +1,21 @@
 """Finite rank: the paper's model, a sum of products of factors, sampled by Gibbs updates."""
+
+from bktf.components import gibbs
+from bktf.components.chain_state import Problem, State
+from bktf.components.chains import ChainResult, KnownFactors, run_chain, states_between
+from bktf.components.component_draws import ComponentDraws
+from bktf.components.residual_draws import ResidualDraws
+from bktf.components.residual_process import noise_operations
+
+__all__ = [
+    "ChainResult",
+    "ComponentDraws",
+    "KnownFactors",
+    "Problem",
+    "ResidualDraws",
+    "State",
+    "gibbs",
+    "noise_operations",
+    "run_chain",
+    "states_between",
+]

@@ -11,20 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf._compiled.numba_options import record
-from bktf.axis_kernels.operations import Operations
+from bktf.axis_kernels.operations import AxisOperations
+from bktf.components.residual_process import NoiseOperations
+from bktf.gaussian_process.process_model import ProcessModel
 
 Floats = NDArray[np.float64]
-
-
-@record
-class LocalModel(NamedTuple):
-    """The local component, where a problem has one; see `local`. P pairs of observations i ≤ j, row by row."""
-
-    present: bool
-    separations: Floats  # (D, P)
-    on_levels: NDArray[np.int64]  # (D,)
-    log_means: Floats  # (D + 2,) of the priors of its parameters
-    log_vars: Floats  # (D + 2,)
 
 
 @record
@@ -38,11 +29,11 @@ class Problem(NamedTuple):
     steps: NDArray[np.int64]  # (M,) which of its axis's gaps lies before each coordinate
     gaps: Floats  # the different gaps, axis after axis
     gap_starts: NDArray[np.int64]  # (D + 1,) where each axis begins in gaps
-    kinds: NDArray[np.int64]  # (D,) kernel of each axis, numbered in `processes`
+    kinds: NDArray[np.int64]  # (D,) kernel of each axis, numbered in `axis_kernels.operations`
     periods: Floats  # (D,) period of a periodic axis
     covariances: Floats  # (≥ 1, ·, ·) covariance matrices given by the user, and room for those that are learned
     covariance_index: NDArray[np.int64]  # (D,) which of them an axis has
-    operations: Operations  # how to draw length-scales and factors under these kernels
+    operations: AxisOperations  # how to draw length-scales and factors under these kernels
     learned: NDArray[np.bool_]  # (D,) whether the axis has a length-scale (or the odds of a correlation)
     full: NDArray[np.bool_]  # (D,) whether it learns a covariance matrix
     active: NDArray[np.bool_]  # (R, D) which dimensions each component uses
@@ -59,7 +50,8 @@ class Problem(NamedTuple):
     offset: NDArray[np.bool_]  # (D,) axes whose factors vary around an offset instead of around 0
     offset_mean: float
     offset_var: float
-    local: LocalModel
+    process: ProcessModel  # the residual process; empty where there is none
+    noise_operations: NoiseOperations  # how to draw noise and weights, with or without a residual process
 
 
 @record
@@ -75,9 +67,9 @@ class State(NamedTuple):
     offsets: Floats  # (R, D) 0 where there is none
     noise_precision: Floats  # (1,)
     products: Floats  # (R, n) product of the factors at each observation
-    residual: Floats  # (n,) values − Σ weight·product − local
-    local: Floats  # (n,) the local component at the observations
-    local_logs: Floats  # (D + 2,) its parameters
+    residual: Floats  # (n,) values − Σ weight·product − process_values
+    process_values: Floats  # (n,) the residual process at the observations; 0 without one
+    process_logs: Floats  # (D + 2,) its parameters
 
 
 @record
@@ -100,4 +92,4 @@ class Draws(NamedTuple):
     weight_vars: Floats  # (K, R)
     offsets: Floats  # (K, R, D)
     noise_precision: Floats  # (K,)
-    local_logs: Floats  # (K, D + 2)
+    process_logs: Floats  # (K, D + 2)

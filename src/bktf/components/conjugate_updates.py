@@ -13,32 +13,31 @@ from bktf._compiled.vector_loops import add_multiple, copy_into, inner
 
 
 @part
-def update_noise(problem, state, rng):
-    """Draw the noise precision given everything else. Paper: appendix, "Sampling model noise precision"."""
-    if problem.noise_known:
+def update_noise(noise_shape, noise_rate, noise_known, residual, noise_precision, rng):
+    """Draw the noise precision (1,) given everything else. Paper: appendix, "Sampling model noise precision"."""
+    if noise_known:
         return
-    squares = inner(state.residual, state.residual)
-    shape = problem.noise_shape + 0.5 * problem.values.size
-    state.noise_precision[0] = rng.standard_gamma(shape) / (problem.noise_rate + 0.5 * squares)
+    squares = inner(residual, residual)
+    shape = noise_shape + 0.5 * residual.size
+    noise_precision[0] = rng.standard_gamma(shape) / (noise_rate + 0.5 * squares)
 
 
 @part
-def update_weights(problem, state, rng):
+def update_weights(weight_vars, values, products, weights, noise_precision, residual, rng):
     """Draw all weights given everything else and refresh the residual. Paper: appendix, "Sampling weight vector"."""
-    n_components = state.weights.size
-    noise_precision = state.noise_precision[0]
+    n_components = weights.size
     precision = np.zeros((n_components, n_components))
     mean = np.zeros(n_components)
     for c in range(n_components):
         for h in range(c + 1):
-            precision[c, h] = noise_precision * inner(state.products[c], state.products[h])
-        precision[c, c] += 1.0 / state.weight_vars[c]
-        mean[c] = noise_precision * inner(state.products[c], problem.values)
+            precision[c, h] = noise_precision[0] * inner(products[c], products[h])
+        precision[c, c] += 1.0 / weight_vars[c]
+        mean[c] = noise_precision[0] * inner(products[c], values)
     draw_normal(precision, n_components, mean, rng)
-    copy_into(problem.values, state.residual)
+    copy_into(values, residual)
     for c in range(n_components):
-        state.weights[c] = mean[c]
-        add_multiple(state.residual, -mean[c], state.products[c])
+        weights[c] = mean[c]
+        add_multiple(residual, -mean[c], products[c])
 
 
 @part

@@ -28,14 +28,7 @@ from bktf._compiled.vector_loops import (
 )
 from bktf.axis_kernels.operations import update_factors
 from bktf.components.chain_state import Problem
-from bktf.components.conjugate_updates import (
-    shrinkage_shape,
-    spread_weight_vars,
-    update_noise,
-    update_offset,
-    update_shrinkage,
-    update_weights,
-)
+from bktf.components.conjugate_updates import shrinkage_shape, spread_weight_vars, update_offset, update_shrinkage
 
 
 @part
@@ -138,18 +131,17 @@ def draw_prior(problem, state, rng):
         state.weights[c] = math.sqrt(state.weight_vars[c]) * rng.standard_normal()
     if not problem.noise_known:
         state.noise_precision[0] = rng.standard_gamma(problem.noise_shape) / problem.noise_rate
-    if problem.local.present:
-        problem.operations.local_prior(
-            problem.local.separations, problem.local.on_levels, problem.local.log_means, problem.local.log_vars, state.local_logs,
-            state.local, rng,
-        )  # fmt: skip
+    process = problem.process
+    problem.noise_operations.draw_process_prior(
+        process.separations, process.on_levels, process.log_means, process.log_vars, state.process_logs, state.process_values, rng
+    )
 
 
 @kernel
 def refresh(problem, state):
-    """Recompute state.products and state.residual from factors, weights and the local component."""
+    """Recompute state.products and state.residual from factors, weights and the residual process."""
     copy_into(problem.values, state.residual)
-    add_multiple(state.residual, -1.0, state.local)
+    add_multiple(state.residual, -1.0, state.process_values)
     for c in range(problem.active.shape[0]):
         product = state.products[c]
         fill(1.0, product)
@@ -250,12 +242,13 @@ def update_axis(problem, state, work, first, last, d, rng):
 
 
 @part
-def update_local(problem, state, rng):
-    """Draw weights, the local component's parameters and noise precision with its values integrated out, then its values."""
-    problem.operations.local(
-        problem.local.separations, problem.local.on_levels, problem.local.log_means, problem.local.log_vars, problem.noise_shape,
-        problem.noise_rate, 1 if problem.noise_known else 0, state.weight_vars, problem.values, state.products, state.weights,
-        state.local_logs, state.noise_precision, state.local, state.residual, rng,
+def update_noise_and_weights(problem, state, rng):
+    """Draw noise precision and weights, and the residual process where there is one; see `residual_process`."""
+    process = problem.process
+    problem.noise_operations.update(
+        process.separations, process.on_levels, process.log_means, process.log_vars, problem.noise_shape, problem.noise_rate,
+        1 if problem.noise_known else 0, state.weight_vars, problem.values, state.products, state.weights, state.process_logs,
+        state.noise_precision, state.process_values, state.residual, rng,
     )  # fmt: skip
 
 
@@ -269,14 +262,10 @@ def steps_per_sweep(problem: Problem) -> int:
 def take_step(problem, state, work, position, rng):
     """Do the step at this position of a sweep; writes state and work."""
     n_components, n_dims = problem.active.shape
-    size = max(n_components, 1) if problem.shared else 1
+    size = n_components if problem.shared else 1
     first = size * (position // n_dims)
     if first >= n_components:
-        if problem.local.present:
-            update_local(problem, state, rng)
-        else:
-            update_noise(problem, state, rng)
-            update_weights(problem, state, rng)
+        update_noise_and_weights(problem, state, rng)
         update_shrinkage(problem, state, rng)
         update_covariances(problem, state, False, rng)
         return
@@ -307,8 +296,8 @@ def run(problem, state, work, draws, n_burn_in, per_sweep, step, n_steps, rng):
 def record(state, draws, k):
     """Write the state into place k of draws."""
     draws.noise_precision[k] = state.noise_precision[0]
-    for p in range(state.local_logs.size):
-        draws.local_logs[k, p] = state.local_logs[p]
+    for p in range(state.process_logs.size):
+        draws.process_logs[k, p] = state.process_logs[p]
     for c in range(state.weights.size):
         draws.weights[k, c] = state.weights[c]
         draws.weight_vars[k, c] = state.weight_vars[c]

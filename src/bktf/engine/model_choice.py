@@ -22,9 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from bktf.engine.settings import Strategy
 from bktf.engine.subset import choose_subset
-from bktf.gaussian_process.process_draws import LocalDraws
+from bktf.gaussian_process import ConditionalProcess
 from bktf.spaces.parameters import Parameter, n_points
-from bktf.surrogate.fitting import fit, make_axes
+from bktf.surrogate.fitting import fit
+from bktf.surrogate.model_spec import ModelSpec, make_axes
 from bktf.surrogate.posterior import Posterior
 from bktf.surrogate.warping import Warp
 
@@ -69,7 +70,7 @@ def fit_shape(
     common |= {"seed": seed, "priors": strategy.priors, "noise_std": strategy.noise_std}
     warp = Warp.of(y, maximize) if strategy.compress else None
     if shape != "components" and len(y) > MAX_PROCESS:
-        base = make_axes(axes, common.get("kernel", "matern32"), common.get("log", False))
+        base = make_axes(ModelSpec(kernel=common.get("kernel"), log=common.get("log", False)), axes)
         on_levels = np.array([axis.kernel.on_levels for axis in base])
         scaled = np.stack([axis.scale(X[:, d]) for d, axis in enumerate(base)], axis=1)
         kept = choose_subset(scaled, on_levels, y if maximize else -y, MAX_PROCESS)
@@ -80,7 +81,7 @@ def fit_shape(
         return fit_process(axes, X, y, warp, **run, **common)
     return fit(
         axes, X, y, rank=strategy.rank, active=components_of(strategy, X.shape[1]), adapt_rank=strategy.adapt_rank,
-        offsets=strategy.offsets, local=shape == "both", n_sweeps=strategy.n_sweeps, n_burn_in=strategy.n_burn_in,
+        offsets=strategy.offsets, residual_process=shape == "both", n_sweeps=strategy.n_sweeps, n_burn_in=strategy.n_burn_in,
         n_chains=strategy.n_chains, **common,
     )  # fmt: skip
 
@@ -97,7 +98,10 @@ def fit_process(axes: Sequence[ArrayLike], X: Floats, y: Floats, warp: Warp | No
 
     `common` are further arguments of `fit`.
     """
-    settings = {"seed": seed, "rank": 0, "local": True, **common}
+    kernels = common.get("kernel")
+    if kernels is not None:  # levels have equal correlation, ordered axes Matérn 5/2
+        common["kernel"] = ["categorical" if kernel in ("categorical", "wishart") else None for kernel in kernels]
+    settings = {"seed": seed, "rank": math.inf, **common}
     if warp is None:
         return fit(axes, X, y, **settings)
     warped = fit(axes, X, warp.forward(y), **settings)
@@ -113,14 +117,14 @@ def fit_process(axes: Sequence[ArrayLike], X: Floats, y: Floats, warp: Warp | No
 
 def predictive_score(process: Posterior, left_out: Ints) -> float:
     """Log predictive density of observations as if they had been left out; the parameters are those of the fit to all."""
-    assert process.local is not None
-    mean, variance = leave_out(process.local, left_out)
+    assert process.draws.process is not None
+    mean, variance = leave_out(process.draws.process, left_out)
     total = mean.var(axis=0) + variance.mean(axis=0)
     miss = process.standardisation.to_model(process.y)[left_out] - mean.mean(axis=0)
     return float(np.sum(-0.5 * miss**2 / total - 0.5 * np.log(2.0 * np.pi * total) - math.log(process.standardisation.scale)))
 
 
-def leave_out(local: LocalDraws, left_out: Ints) -> tuple[Floats, Floats]:
+def leave_out(local: ConditionalProcess, left_out: Ints) -> tuple[Floats, Floats]:
     """Mean and variance (K, m) of observations that are left out together, noise included, within each draw.
 
     With Q the inverse of their covariance C, the block of those left out is normal around y − Q_mm⁻¹·(Q·y)_m with covariance Q_mm⁻¹.

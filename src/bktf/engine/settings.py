@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from bktf._checks import MAX_RANK, MAX_TRIALS, check_noise_std, whole_number
 from bktf.acquisition.choice import check_acquisition, check_beta
 from bktf.spaces.parameters import CATEGORICAL
-from bktf.surrogate.priors import Priors, Settings
+from bktf.surrogate.model_spec import ModelSpec
+from bktf.surrogate.priors import Priors
 
 Floats = NDArray[np.float64]
 Feasible = Callable[[dict[str, Any]], bool]
@@ -57,8 +58,8 @@ class Strategy:
         if self.model not in MODELS:
             raise ValueError(f"model must be one of {', '.join(map(repr, MODELS))}; got {self.model!r}")
         whole_number("rank", self.rank, 1, MAX_RANK)
-        Settings(n_sweeps=self.n_sweeps, n_burn_in=self.n_burn_in, n_chains=self.n_chains)
-        Settings(n_sweeps=self.process_sweeps, n_burn_in=self.process_burn_in, n_chains=self.process_chains)
+        ModelSpec(n_sweeps=self.n_sweeps, n_burn_in=self.n_burn_in, n_chains=self.n_chains)
+        ModelSpec(n_sweeps=self.process_sweeps, n_burn_in=self.process_burn_in, n_chains=self.process_chains)
         if not isinstance(self.priors, Priors):
             raise ValueError(f"priors must be a bktf.Priors; got {type(self.priors).__name__}")
         check_beta(self.beta)

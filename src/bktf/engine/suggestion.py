@@ -20,7 +20,8 @@ from bktf.engine.settings import NothingFeasible, Strategy, Suggestion, seed_for
 from bktf.engine.start_design import NOTHING_FOUND
 from bktf.product_forms import cp_tensors as cp
 from bktf.spaces.parameters import Parameter
-from bktf.surrogate.fitting import fit, make_axes
+from bktf.surrogate.fitting import fit
+from bktf.surrogate.model_spec import ModelSpec, make_axes
 from bktf.surrogate.posterior import Posterior
 
 Floats = NDArray[np.float64]
@@ -118,7 +119,7 @@ def fit_history(
     axes, on_axes = place_on_axes(parameters, history, fixed, history.X[best_first])
     kernels = [p.kernel(strategy.categorical) for p in parameters]
     log = [p.log for p in parameters]
-    grid = make_axes(axes, kernels, log)
+    grid = make_axes(ModelSpec(kernel=kernels, log=log), axes)
     scaled = np.stack([axis.scale(on_axes.X[:, d]) for d, axis in enumerate(grid)], axis=1)
     on_levels = np.array([axis.kernel.on_levels for axis in grid])
     is_outlier = find_outliers(scaled, on_levels, history.y if maximize else -history.y) & strategy.compress

@@ -23,10 +23,10 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # name: what it is, setting
     "process, plain": ("never of warped values", {"model": "process", "compress": False}),
     "process, whole": (
         "no share of an axis is constant",
-        {"model": "process", "priors": Priors(local_share_logit_mean=-7.9, local_share_logit_var=0.01)},
+        {"model": "process", "priors": Priors(process_share_logit_mean=-7.9, process_share_logit_var=0.01)},
     ),
-    "process, more noise": ("prior of the noise as for components", {"model": "process", "priors": Priors(local_noise_rate=0.01)}),
-    "process, short": ("length-scales a priori half as long", {"model": "process", "priors": Priors(local_lengthscale_log_mean=-1.6)}),
+    "process, more noise": ("prior of the noise as for components", {"model": "process", "priors": Priors(process_noise_rate=0.01)}),
+    "process, short": ("length-scales a priori half as long", {"model": "process", "priors": Priors(process_lengthscale_log_mean=-1.6)}),
     "components": ("three products of factors everywhere", {"model": "components"}),
     "components, adapting": ("at most six, weights shrunk", {"model": "components", "rank": 6, "adapt_rank": True}),
     "components, offsets": ("three, factors around offsets", {"model": "components", "offsets": True}),

@@ -1,1 +1,27 @@
-"""Infinite rank: a Gaussian process with a product kernel."""
+"""Infinite rank: a Gaussian process with a product kernel, sampled with its values integrated out."""
+
+from bktf.gaussian_process.conditional_process import ConditionalProcess, condition_process
+from bktf.gaussian_process.covariance import LOG_ODDS_HIGH, n_logs
+from bktf.gaussian_process.process_draws import MAX_GRID as MAX_PROCESS_GRID
+from bktf.gaussian_process.process_draws import ProcessDraws, moments_of_every_cell, moments_over_draws
+from bktf.gaussian_process.process_model import ProcessModel, ProcessProblem, empty_model, pair_separations
+from bktf.gaussian_process.process_sampler import START_NOISE_PRECISION, run_process_chain, run_sweeps, start_of_chain
+
+__all__ = [
+    "LOG_ODDS_HIGH",
+    "MAX_PROCESS_GRID",
+    "START_NOISE_PRECISION",
+    "ConditionalProcess",
+    "ProcessDraws",
+    "ProcessModel",
+    "ProcessProblem",
+    "condition_process",
+    "empty_model",
+    "moments_of_every_cell",
+    "moments_over_draws",
+    "n_logs",
+    "pair_separations",
+    "run_process_chain",
+    "run_sweeps",
+    "start_of_chain",
+]

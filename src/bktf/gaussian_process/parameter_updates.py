@@ -1,12 +1,9 @@
-"""The local component: a Gaussian process h for what a few products of factors cannot say.
+"""Updates of the parameters of a Gaussian process h, its values integrated out.
 
-    h ~ GP(0, a·Π_d κ_d)          κ_d: see `local_kernel`, where the parameters are explained too
-    C = a·Π_d κ_d + I / τ         covariance at the n observations of what the components leave over, h integrated out
+    h ~ GP(0, a·Π_d κ_d)          κ_d: see `covariance`, where the parameters are explained too
+    C = a·Π_d κ_d + I / τ         covariance of n noisy observations of h
 
-Unlike a factor, h is no function of one coordinate: its covariance is a dense matrix, and an update costs O(n³). It is meant for
-hundreds of observations.
-
-Matrices are held as upper triangles C = Uᵀ·U, row by row, so that the loops of the factorisation run along rows.
+C is a dense matrix, so an update costs O(n³). It is held as an upper triangle C = Uᵀ·U; see `cholesky`.
 """
 
 import math
@@ -16,7 +13,7 @@ import numpy as np
 from bktf._compiled.cholesky import draw_normal, factor_upper, pivoted_root, solve_transposed
 from bktf._compiled.numba_options import kernel, part
 from bktf._compiled.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW, MAX_SHRINKS
-from bktf._compiled.vector_loops import add_multiple, copy_into, fill, inner
+from bktf._compiled.vector_loops import copy_into, inner
 from bktf.gaussian_process.covariance import LOG_ODDS_HIGH, correlate, correlations_along, multiply_axes, multiply_axis, share_of
 
 SLICE_WIDTH = 2.0  # standard deviations of the prior
@@ -177,9 +174,8 @@ def draw_values(separations, on_levels, logs, noise_precision, residual, out, rn
 
 
 @kernel
-def draw_prior(separations, on_levels, log_means, log_vars, logs, out, rng):
-    """Write the parameters and the values of h at the observations, drawn from the prior, into logs and out."""
-    n_dims = separations.shape[0]
+def draw_parameters(n_dims, log_means, log_vars, logs, rng):
+    """Write the parameters of a process, drawn from their priors, into logs (D + 2,)."""
     for place in range(logs.size):
         low, high = bounds(place, n_dims)
         logs[place] = log_means[place]
@@ -188,51 +184,10 @@ def draw_prior(separations, on_levels, log_means, log_vars, logs, out, rng):
             if low < proposal < high:
                 logs[place] = proposal
                 break
-    draw_values(separations, on_levels, logs, 0.0, np.zeros(out.size), out, rng)
-
-
-@part
-def update_weights(noise_root, weight_vars, values, products, weights, rng):
-    """Draw the weights given the factors, h integrated out; noise_root is U of C."""
-    n_components = len(products)
-    precision = np.zeros((n_components, n_components))
-    mean = np.zeros(n_components)
-    solved = products.copy()
-    target = values.copy()
-    solve_transposed(noise_root, target, 0)
-    for c in range(n_components):
-        solve_transposed(noise_root, solved[c], 0)
-        for h in range(c + 1):
-            precision[c, h] = inner(solved[c], solved[h])
-        precision[c, c] += 1.0 / weight_vars[c]
-        mean[c] = inner(solved[c], target)
-    draw_normal(precision, n_components, mean, rng)
-    for c in range(n_components):
-        weights[c] = mean[c]
 
 
 @kernel
-def update(
-    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights, logs,
-    noise_precision, local_values, residual, rng,
-):  # fmt: skip
-    """Draw the weights, then the parameters and the noise precision, all with h integrated out, then h; writes them and the residual.
-
-    Only components ask for h at the observations. Without them it stays integrated out, and local_values is 0.
-    """
-    n_components, n = products.shape
-    if n_components > 0:
-        C = np.empty((n, n))
-        along, product = np.empty(separations.shape), np.empty(separations.shape[1])
-        if math.isfinite(factor_at(separations, on_levels, logs, noise_precision[0], along, product, C)):
-            update_weights(C, weight_vars, values, products, weights, rng)
-    copy_into(values, residual)
-    for c in range(n_components):
-        add_multiple(residual, -weights[c], products[c])
-    update_parameters(
-        separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, residual, logs, noise_precision, rng
-    )
-    fill(0.0, local_values)
-    if n_components > 0:
-        draw_values(separations, on_levels, logs, noise_precision[0], residual, local_values, rng)
-        add_multiple(residual, -1.0, local_values)
+def draw_prior(separations, on_levels, log_means, log_vars, logs, out, rng):
+    """Write the parameters and the values of h at the observations, drawn from the prior, into logs and out."""
+    draw_parameters(separations.shape[0], log_means, log_vars, logs, rng)
+    draw_values(separations, on_levels, logs, 0.0, np.zeros(out.size), out, rng)

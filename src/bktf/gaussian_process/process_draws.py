@@ -1,185 +1,146 @@
-"""The local component of many draws: its moments and joint draws at points, given what each draw's components leave over.
+"""K draws of a Gaussian process: f at points, its moments, and the parameters themselves.
 
-Given its parameters, the values of h at the observations are integrated out: h at a point is normal, with a mean that is a sum of n
-products over the axes (like a CP form of rank n) and a variance that is a quadratic form of the same products.
+Points are in the units of the axes, values in the model's units (standardised).
 """
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NoReturn, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bktf._compiled.cholesky import solve_transposed
-from bktf._compiled.numba_options import kernel, part
-from bktf.gaussian_process import parameter_updates as local
-from bktf.gaussian_process.covariance import correlations
-from bktf.product_forms.cp_tensors import Moments
+from bktf._typing import Floats
+from bktf.axis_kernels import Axis, check_grid_size
+from bktf.gaussian_process.conditional_process import ConditionalProcess
+from bktf.product_forms import Moments
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-MAX_JOINT = 256  # points that are drawn together; beyond that, block after block
-LEAST = 1e-14  # of the variance before anything was observed: what is left of it is not known better than this
-ROUNDING = 1e-10  # of the variance, added where a joint draw needs a factor of a covariance that is singular
+MAX_GRID = 200_000  # cells that `grid_moments` asks of every draw
+BLOCK = 2000  # points whose moments are found together
+DRAW_STREAM = 2  # spawn key of the fit's seed for draws of f
 
 
-@kernel
-def prepare(separations, on_levels, logs, noise_precision, residuals, roots, coefficients):
-    """Write U⁻ᵀ (n, n, K), C = Uᵀ·U, and C⁻¹·residual (n, K) of each draw into roots and coefficients; return whether all went well."""
-    n_draws, n = residuals.shape
-    C = np.empty((n, n))
-    along, product = np.empty(separations.shape), np.empty(separations.shape[1])
-    column = np.empty(n)
-    for k in range(n_draws):
-        if not math.isfinite(local.factor_at(separations, on_levels, logs[k], noise_precision[k], along, product, C)):
-            return False
-        for j in range(n):
-            for i in range(n):
-                column[i] = 0.0
-            column[j] = 1.0
-            solve_transposed(C, column, j)
-            for i in range(n):
-                roots[i, j, k] = column[i]
-        for i in range(n):
-            column[i] = residuals[k, i]
-        solve_transposed(C, column, 0)
-        for j in range(n):
-            total = 0.0
-            for i in range(j, n):
-                total += roots[i, j, k] * column[i]
-            coefficients[j, k] = total
-    return True
+@dataclass(frozen=True, eq=False)
+class ProcessDraws:
+    """Draws of a Gaussian process given all observations, chain after chain."""
 
-
-@part
-def moments(covariance, sizes, coefficients, roots, means, variances, solved):
-    """Write mean and variance (K,) of h at a point given its covariances (n, K); solved (n, K) becomes U⁻ᵀ·covariance."""
-    n, n_draws = covariance.shape
-    for k in range(n_draws):
-        means[k] = 0.0
-        variances[k] = sizes[k]
-    for a in range(n):
-        row, own, coefficient = solved[a], covariance[a], coefficients[a]
-        for k in range(n_draws):
-            means[k] += coefficient[k] * own[k]
-            row[k] = 0.0
-        for i in range(a + 1):
-            root, other = roots[a, i], covariance[i]
-            for k in range(n_draws):
-                row[k] += root[k] * other[k]
-        for k in range(n_draws):
-            variances[k] -= row[k] * row[k]
-    for k in range(n_draws):
-        variances[k] = max(variances[k], LEAST * sizes[k])
-
-
-@kernel
-def moments_of_cells(table, starts, cells, sizes, coefficients, roots, means, variances):
-    """Write mean and variance (N, K) of h at cells (N, D) of a table (M, n, K) of correlations with the observations."""
-    n, n_draws = coefficients.shape
-    covariance, solved = np.empty((n, n_draws)), np.empty((n, n_draws))
-    for i in range(cells.shape[0]):
-        for r in range(n):
-            row = covariance[r]
-            for k in range(n_draws):
-                row[k] = sizes[k]
-            for d in range(cells.shape[1]):
-                factor = table[starts[d] + cells[i, d], r]
-                for k in range(n_draws):
-                    row[k] *= factor[k]
-        moments(covariance, sizes, coefficients, roots, means[i], variances[i], solved)
-
-
-class LocalDraws(NamedTuple):
-    """The local component of K draws; all in the model's units."""
-
-    observed: Floats  # (n, D) scaled coordinates of the observations
-    on_levels: NDArray[np.bool_]  # (D,)
-    logs: Floats  # (K, D + 2) its parameters; see `local_kernel`
-    noise_precision: Floats  # (K,)
-    residuals: Floats  # (K, n) observations minus what the components say
-    coefficients: Floats  # (n, K)
-    roots: Floats  # (n, n, K)
+    axes: tuple[Axis, ...]
+    process: ConditionalProcess
+    seed: int
 
     @property
-    def sizes(self) -> Floats:
-        """The variance of h before anything was observed, (K,)."""
-        return np.exp(self.logs[:, -2])
-
-    @property
-    def shares(self) -> Floats:
-        """ρ, (K,)."""
-        return np.asarray(1.0 / (1.0 + np.exp(-self.logs[:, -1])))
-
-    def table(self, d: int, coords: Floats) -> Floats:
-        """Correlations along one axis between scaled coordinates and the observations, (u, n, K)."""
-        return correlations(np.abs(coords[:, None] - self.observed[:, d]), bool(self.on_levels[d]), self.logs[:, d], self.shares)
-
-    def moments(self, tables: Sequence[Floats], index: Ints) -> Moments:
-        """Mean and variance of h within each draw at points given as indices into tables, (K, N) each."""
-        starts = np.concatenate(([0], np.cumsum([len(t) for t in tables]))).astype(np.int64)
-        means, variances = np.empty((2, len(index), len(self.logs)))
-        moments_of_cells(
-            np.concatenate(tables), starts, np.ascontiguousarray(index), self.sizes, self.coefficients, self.roots, means, variances
+    def components(self) -> NoReturn:
+        """There are none."""
+        raise AttributeError(
+            "a fit at infinite rank is a Gaussian process: it has no weights and no factors. Ask mean, std, draws_at, "
+            "lengthscales or kernel instead, or fit with a finite rank"
         )
-        return Moments(means.T, variances.T)
 
-    def moments_at(self, points: Floats) -> Moments:
-        """The same at scaled points (N, D)."""
-        places = [np.unique(points[:, d], return_inverse=True) for d in range(points.shape[1])]
-        return self.moments([self.table(d, coords) for d, (coords, _) in enumerate(places)], np.stack([i for _, i in places], axis=1))
+    @property
+    def n_draws(self) -> int:
+        """K."""
+        return len(self.process.logs)
 
-    def covariances(self, first: Floats, second: Floats) -> Floats:
-        """Covariances of h between scaled points before anything was observed, (K, n, n2)."""
-        total = np.broadcast_to(self.sizes, (len(first), len(second), len(self.logs))).copy()
-        for d, levels in enumerate(self.on_levels):
-            total *= correlations(np.abs(first[:, None, d] - second[:, d]), bool(levels), self.logs[:, d], self.shares)
-        return np.moveaxis(total, 2, 0)
+    @property
+    def rank(self) -> float:
+        """Infinity."""
+        return math.inf
 
-    def draw_at(self, points: Floats, rng: np.random.Generator) -> Floats:
-        """Draws of h at scaled points, (K, N), joint over at most MAX_JOINT of them."""
-        return np.concatenate([self._joint(points[i : i + MAX_JOINT], rng) for i in range(0, max(len(points), 1), MAX_JOINT)], axis=1)
+    @property
+    def noise_precision(self) -> Floats:
+        """Precision of the observation noise, (K,)."""
+        return self.process.noise_precision
 
-    def covariances_at(self, points: Floats) -> Floats:
-        """Covariances of h between scaled points given the observations, (K, N, N)."""
-        cross = self.covariances(self.observed, points)
-        explained = np.einsum("aik,kin->kan", self.roots, cross)
-        return np.asarray(self.covariances(points, points) - explained.transpose(0, 2, 1) @ explained)
+    @property
+    def lengthscales(self) -> Floats:
+        """Length-scales on scaled axes, (K, D); NaN on an axis of levels."""
+        lengths = np.exp(self.process.logs[:, : len(self.axes)])
+        return np.where(self.process.on_levels, np.nan, lengths)
 
-    def _joint(self, points: Floats, rng: np.random.Generator) -> Floats:
-        cross, covariance = self.covariances(self.observed, points), self.covariances_at(points)
-        covariance += ROUNDING * self.sizes[:, None, None] * np.eye(len(points))
-        spread = np.linalg.eigh(covariance)
-        root = spread.eigenvectors * np.sqrt(np.maximum(spread.eigenvalues, 0.0))[:, None, :]
-        drawn = rng.standard_normal((len(self.logs), len(points), 1))
-        return np.asarray(np.einsum("ik,kin->kn", self.coefficients, cross) + (root @ drawn)[:, :, 0])
+    @property
+    def correlations(self) -> Floats:
+        """Correlation between any two levels of a categorical axis, (K, D); NaN on other axes."""
+        odds = np.exp(self.process.logs[:, : len(self.axes)])
+        return np.where(self.process.on_levels, odds / (1.0 + odds), np.nan)
 
-    def negated(self) -> "LocalDraws":
-        """The local component of −f."""
-        return self._replace(residuals=-self.residuals, coefficients=-self.coefficients)
+    # --- f at points -------------------------------------------------------------------------
 
-    def thinned(self, most: int) -> "tuple[LocalDraws, Ints]":
-        """At most so many of the draws, evenly spaced, and which they are."""
-        kept = np.unique(np.linspace(0, len(self.logs) - 1, min(most, len(self.logs))).astype(np.int64))
-        return self.some(kept), kept
+    def scaled(self, points: Floats) -> Floats:
+        """Points (n, D) as the model sees them."""
+        return np.stack([axis.scale(points[:, d]) for d, axis in enumerate(self.axes)], axis=1)
 
-    def some(self, kept: Ints) -> "LocalDraws":
-        """These draws alone."""
-        return self._replace(
-            logs=self.logs[kept], noise_precision=self.noise_precision[kept], residuals=self.residuals[kept],
-            coefficients=np.ascontiguousarray(self.coefficients[:, kept]), roots=np.ascontiguousarray(self.roots[:, :, kept]),
-        )  # fmt: skip
+    def draw_at(self, points: Floats) -> Floats:
+        """Draws of f at points (n, D), (K, n), joint over them; the same for the same call."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(DRAW_STREAM,)))
+        return self.process.draw_at(self.scaled(points), rng)
+
+    def draw_each(self, points: Floats, rng: np.random.Generator) -> Floats:
+        """Draws of f at points, (K, n), each point by itself, which takes less time than joint draws."""
+        each = self.moments_by_draw(points)
+        return np.asarray(each.mean + np.sqrt(each.variance) * rng.standard_normal(each.mean.shape))
+
+    def moments(self, points: Floats) -> Moments:
+        """Mean and variance of f at points over all draws, (n,) each."""
+        return moments_over_draws(self, points)
+
+    def moments_by_draw(self, points: Floats) -> Moments:
+        """Mean and variance of f at points within each draw, (K, n) each."""
+        return self.process.moments_at(self.scaled(points))
+
+    def covariances_by_draw(self, points: Floats) -> Floats:
+        """Covariances of f between points given the observations, within each draw, (K, n, n)."""
+        covariance = self.process.covariances_at(self.scaled(points))
+        n = len(points)
+        covariance[:, np.arange(n), np.arange(n)] = self.moments_by_draw(points).variance
+        return covariance
+
+    def induced_covariances(self, first: Floats, second: Floats) -> Floats:
+        """The prior covariance between points with each draw's parameters, (K, n, n2)."""
+        return self.process.covariances(self.scaled(first), self.scaled(second))
+
+    def grid_moments(self) -> Moments:
+        """Mean and variance of f over the whole grid, (m_1, …, m_D) each, cell by cell."""
+        return moments_of_every_cell(self, MAX_GRID)
+
+    # --- the draws themselves ----------------------------------------------------------------
+
+    def negated(self) -> "ProcessDraws":
+        """Draws of −f."""
+        return replace(self, process=self.process.negated())
+
+    def summaries(self) -> dict[str, Floats]:
+        """The parameters, (K,) each, by name."""
+        logs, quantities = self.process.logs, {}
+        for d, axis in enumerate(self.axes):
+            name = "correlation_odds" if axis.kernel.on_levels else "lengthscale"
+            quantities[f"process_{name}[{d}]"] = np.exp(logs[:, d])
+        quantities["process_size"] = np.exp(0.5 * logs[:, -2])
+        if not all(axis.kernel.on_levels for axis in self.axes):
+            quantities["process_constant_share"] = self.process.shares
+        return quantities
 
 
-def local_draws(observed: Floats, on_levels: NDArray[np.bool_], logs: Floats, noise_precision: Floats, residuals: Floats) -> LocalDraws:
-    """The local component of draws with these parameters, given the residuals (K, n) that their components leave over."""
-    n_draws, n = residuals.shape
-    first, second = np.triu_indices(n)
-    apart = np.abs(observed[first] - observed[second]).T
-    separations = np.ascontiguousarray(np.where(on_levels[:, None], apart > 0, apart).astype(float))
-    roots, coefficients = np.zeros((n, n, n_draws)), np.empty((n, n_draws))
-    if not prepare(separations, on_levels.astype(np.int64), logs, noise_precision, np.ascontiguousarray(residuals), roots, coefficients):
-        raise ArithmeticError("the local component's covariance is singular in double precision; give a larger noise_std")
-    return LocalDraws(observed, on_levels, logs, noise_precision, residuals, coefficients, roots)
+class _DrawsByPoint(Protocol):
+    """Draws whose moments are known point by point."""
+
+    @property
+    def axes(self) -> tuple[Axis, ...]: ...
+
+    def moments_by_draw(self, points: Floats) -> Moments: ...
+
+
+def moments_over_draws(draws: _DrawsByPoint, points: Floats) -> Moments:
+    """Mean and variance of f at points over all draws, (n,) each, by the law of total variance."""
+    starts = range(0, max(len(points), 1), BLOCK)
+    each = [draws.moments_by_draw(points[i : i + BLOCK]) for i in starts]
+    variance = [e.mean.var(axis=0) + e.variance.mean(axis=0) for e in each]
+    return Moments(np.concatenate([e.mean.mean(axis=0) for e in each]), np.concatenate(variance))
+
+
+def moments_of_every_cell(draws: _DrawsByPoint, most: int) -> Moments:
+    """Mean and variance of f over the whole grid, (m_1, …, m_D) each; refused beyond `most` cells."""
+    check_grid_size(draws.axes, most)
+    lines = [axis.points for axis in draws.axes]
+    points = np.stack([axis.ravel() for axis in np.meshgrid(*lines, indexing="ij")], axis=1)
+    sizes = [line.size for line in lines]
+    mean, variance = moments_over_draws(draws, points)
+    return Moments(mean.reshape(sizes), variance.reshape(sizes))

@@ -18,7 +18,7 @@ def to_arviz(posterior: Posterior) -> Any:
         import arviz
     except ImportError:
         raise ImportError("to_arviz needs ArviZ: install the extra with pip install 'bktf[arviz]'") from None
-    n_chains = posterior.settings.n_chains
+    n_chains = posterior.spec.lengths.n_chains
 
     def by_chain(draws: Any) -> Any:
         array = np.asarray(draws)
@@ -32,7 +32,7 @@ def to_arviz(posterior: Posterior) -> Any:
     if posterior.rank:
         variables["aligned_weight"] = by_chain(posterior.aligned_weights())
         variables["component_size"] = by_chain(np.stack([v for k, v in quantities.items() if k.startswith("component_size")], axis=1))
-    local = {k: v for k, v in quantities.items() if k.startswith("local")}
+    local = {k: v for k, v in quantities.items() if k.startswith("process")}
     variables |= {k.replace("[", "_").replace("]", ""): by_chain(v) for k, v in local.items()}
     lengthscales = {k: v for k, v in quantities.items() if k.startswith("lengthscale")}
     for d in range(len(posterior.grid)):

@@ -84,7 +84,7 @@ class BKTFModel(Model):  # type: ignore[misc]
             noise = torch.as_tensor(self._posterior.noise_std[self._chosen] ** 2).to(X)
             variances = variances + noise[:, None]
         covariances = torch.diag_embed(variances)
-        if self._posterior.local is not None and X.shape[-2] > 1:
+        if self._posterior.draws.process is not None and X.shape[-2] > 1:
             covariances = covariances + self._between(flat, X.shape[-2]).reshape(*covariances.shape).to(X)
         mixture = GaussianMixturePosterior(distribution=MultivariateNormal(means, covariances))
         return mixture if posterior_transform is None else posterior_transform(mixture)
@@ -92,5 +92,5 @@ class BKTFModel(Model):  # type: ignore[misc]
     def _between(self, flat: Any, q: int) -> torch.Tensor:
         """Covariances between the q points of each batch within each draw, (batches, K, q, q), without the variances."""
         groups = flat.reshape(-1, q, flat.shape[1])
-        each = torch.stack([torch.as_tensor(self._posterior.local_covariances(points)[self._chosen]) for points in groups])
+        each = torch.stack([torch.as_tensor(self._posterior.covariances_by_draw(points)[self._chosen]) for points in groups])
         return each - torch.diag_embed(torch.diagonal(each, dim1=-2, dim2=-1))

@@ -2,37 +2,28 @@
 
 import math
 import os
-import threading
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bktf._typing import Bools, Floats, Ints
 from bktf.acquisition.choice import choose, points_of
 from bktf.acquisition.improvement import expected_excess, improvement_beyond
-from bktf.axis_kernels import categorical as levels
-from bktf.axis_kernels import dense
-from bktf.axis_kernels.axes import Axis, check_points
-from bktf.components.alignment import Aligned, align
-from bktf.components.chains import moments_between, states_between
-from bktf.gaussian_process.process_draws import LocalDraws, local_draws
-from bktf.product_forms import cp_tensors as cp
+from bktf.axis_kernels import Axis, check_points
+from bktf.components import ComponentDraws, ResidualDraws
+from bktf.gaussian_process import ProcessDraws
+from bktf.product_forms import Moments
 from bktf.surrogate.diagnostics import OBSERVED, OTHER, UNSEEN, Diagnostics, diagnose
-from bktf.surrogate.posterior_file import read_fields, write_posterior
-from bktf.surrogate.priors import Priors, Settings
+from bktf.surrogate.model_spec import ModelSpec
+from bktf.surrogate.posterior_file import PosteriorFields, read_fields, write_posterior
+from bktf.surrogate.priors import Priors
 from bktf.surrogate.standardisation import Standardisation
 
-Floats = NDArray[np.float64]
-
-MAX_GRID = 20_000_000  # cells that grid_moments is willing to hold, 160 MB per array
-MAX_LOCAL_GRID = 200_000  # where each cell has to be asked of every draw's local component
-# spawn keys of the fit's seed: chains take (0, ·), draws between axis points (1,), local ones (2,), diagnostics (3,), pending points (4,)
-OFF_GRID_STREAM, LOCAL_STREAM, DIAGNOSTICS_STREAM, PENDING_STREAM = 1, 2, 3, 4
-SHARE = 0.01  # of the variance, that a component must have to count for the rank
+# Spawn keys of the fit's seed. Chains take (0, ·), draws of f (1,) between axis points and (2,) of a process.
+DIAGNOSTICS_STREAM, PENDING_STREAM = 3, 4
 N_UNSEEN = 64  # unseen cells whose mixing the diagnostics look at
-LOCAL_BLOCK = 2000  # points whose moments are found together where there is a local component
 IMPROVEMENT_BLOCK = 100  # points whose covariances with pending points are found together
 
 
@@ -55,19 +46,10 @@ class Posterior:
     grid: tuple[Axis, ...]
     X: Floats  # (n, D)
     y: Floats  # (n,)
-    active: NDArray[np.bool_]  # (R, D)
-    priors: Priors
-    settings: Settings
-    known_noise_std: float | None
+    spec: ModelSpec
     seed: int
     standardisation: Standardisation
-    lengthscales: Floats  # (K, R, D); odds of the correlation on a categorical axis; NaN where not active or where there is none
-    states: tuple[Floats, ...]  # per axis (K, R, m_d, state size): factor and scaled derivatives
-    weights: Floats  # (K, R)
-    noise_precision: Floats  # (K,)
-    weight_vars: Floats  # (K, R) prior variances of the weights: all the same, unless the rank adapts
-    offsets: Floats  # (K, R, D) what factors vary around; 0 without offsets
-    local_logs: Floats | None = None  # (K, D + 2) parameters of the local component, where there is one; see `local_kernel`
+    draws: ComponentDraws | ProcessDraws | ResidualDraws
 
     def __repr__(self) -> str:
         """Sizes and the noise level."""
@@ -81,22 +63,12 @@ class Posterior:
     @property
     def n_draws(self) -> int:
         """K, the number of kept draws of all chains together."""
-        return len(self.weights)
+        return self.draws.n_draws
 
     @property
-    def rank(self) -> int:
-        """R, the number of components."""
-        return len(self.active)
-
-    @property
-    def ranks(self) -> NDArray[np.int64]:
-        """In each draw the number of components with at least SHARE of the variance of all of them over the grid, (K,)."""
-        square = self.weights**2
-        first = np.ones_like(square)
-        for factor in self.factors:
-            square, first = square * np.mean(factor**2, axis=2), first * np.mean(factor, axis=2)
-        sizes = np.maximum(square - (self.weights * first) ** 2, 0.0)
-        return np.asarray((sizes >= SHARE * sizes.sum(axis=1, keepdims=True)).sum(axis=1) * (sizes.sum(axis=1) > 0))
+    def rank(self) -> float:
+        """R, the number of components; infinity for a Gaussian process."""
+        return self.draws.rank
 
     @property
     def axes(self) -> tuple[Floats, ...]:
@@ -104,65 +76,92 @@ class Posterior:
         return tuple(axis.points for axis in self.grid)
 
     @property
-    def factors(self) -> tuple[Floats, ...]:
-        """Factor draws, per axis (K, R, m_d); raw: signs and labels switch between draws. See `aligned_factors`."""
-        return tuple(states[..., 0] for states in self.states)
+    def priors(self) -> Priors:
+        """The priors of the fit."""
+        return self.spec.priors
+
+    @property
+    def lengthscales(self) -> Floats:
+        """Length-scales on axes scaled to [0, 1], (K, R, D); at infinite rank (K, D).
+
+        On a categorical axis the odds of the correlation (NaN at infinite rank; see `correlations`), NaN where a
+        component is not active or an axis has none.
+        """
+        return self.draws.lengthscales
 
     @property
     def correlations(self) -> Floats:
-        """Correlation between any two levels of a categorical axis, (K, R, D); NaN on other axes."""
-        categorical = [axis.kernel.kind == dense.EQUAL_CORRELATION for axis in self.grid]
-        return np.where(categorical, self.lengthscales / (1.0 + self.lengthscales), np.nan)
+        """Correlation between any two levels of a categorical axis, (K, R, D), at infinite rank (K, D); NaN on others."""
+        return self.draws.correlations
 
-    def level_covariance(self, d: int) -> Floats:
-        """Posterior mean of the covariance between the levels of an axis with the kernel "wishart", (m_d, m_d).
-
-        The mean over draws of the exact conditional mean given each draw's factors.
-        """
-        if self.grid[d].kernel.kind != dense.FULL_COVARIANCE:
-            raise ValueError(f'axis {d} does not learn a covariance; only the kernel "wishart" does')
-        factors = self.factors[d][:, self.active[:, d]]  # (K, R, m)
-        total = np.einsum("krm,krl->ml", factors, factors) / self.n_draws + (levels.EXTRA - 1.0) * np.eye(factors.shape[2])
-        return np.asarray(total / (levels.EXTRA - 1.0 + factors.shape[1]))
-
-    @cached_property
-    def local(self) -> LocalDraws | None:
-        """The local component of every draw, where there is one."""
-        if self.local_logs is None:
-            return None
-        z = self.standardisation.to_model(self.y)
-        residuals = z - np.einsum("kr,krn->kn", self.weights, self.component_products(self.X))
-        on_levels = np.array([axis.kernel.on_levels for axis in self.grid])
-        return local_draws(self._scaled(self.X), on_levels, self.local_logs, self.noise_precision, residuals)
+    @property
+    def noise_precision(self) -> Floats:
+        """Precision of the observation noise in the model's units, (K,)."""
+        return self.draws.noise_precision
 
     @property
     def noise_std(self) -> Floats:
         """Standard deviation of the observation noise in the units of y, (K,)."""
         return np.asarray(self.standardisation.scale / np.sqrt(self.noise_precision))
 
-    # --- f at points ---------------------------------------------------------------------------------------------
+    # --- finite rank: weights and factors --------------------------------------------------------
+
+    @property
+    def active(self) -> Bools:
+        """Which dimensions each component uses, (R, D)."""
+        return self.draws.components.active
+
+    @property
+    def weights(self) -> Floats:
+        """The weights of the components, (K, R), in the model's units."""
+        return self.draws.components.weights
+
+    @property
+    def factors(self) -> tuple[Floats, ...]:
+        """Factor draws, per axis (K, R, m_d); raw: signs and labels switch between draws. See `aligned_factors`."""
+        return self.draws.components.factors
+
+    @property
+    def ranks(self) -> Ints:
+        """In each draw the number of components with at least 1 % of the variance of all of them over the grid, (K,)."""
+        return self.draws.components.ranks
+
+    def aligned_factors(self) -> tuple[Floats, ...]:
+        """Factor draws, per axis (K, R, m_d), with sign, order and scale (root mean square 1) matched across draws."""
+        return self.draws.components.aligned().factors
+
+    def aligned_weights(self) -> Floats:
+        """The weights (K, R) that go with `aligned_factors`: together they give the same f."""
+        return self.draws.components.aligned().weights
+
+    def component_products(self, X: ArrayLike) -> Floats:
+        """Products of the factors of each component at points, (K, R, n), without weights, in the model's units."""
+        return self.draws.components.products_at(check_points(X, self.grid))
+
+    def level_covariance(self, d: int) -> Floats:
+        """Posterior mean of the covariance between the levels of an axis with the kernel "wishart", (m_d, m_d).
+
+        The mean over draws of the exact conditional mean given each draw's factors.
+        """
+        return self.draws.components.level_covariance(d)
+
+    # --- f at points -----------------------------------------------------------------------------
 
     def draws_at(self, X: ArrayLike) -> Floats:
         """Draws of f at points anywhere inside the box, (K, n); joint over the points of one call.
 
-        A coordinate between axis points is an exact draw of the factor given the stored states, always the same for
-        the same fit and the same call.
+        Always the same for the same fit and the same call. At finite rank, a coordinate between axis points is an
+        exact draw of the factor given the stored states.
         """
-        points = check_points(X, self.grid)
-        tables, index = self._drawn_tables(points)
-        values = cp.values(tables, self.weights, index)
-        if self.local is not None:
-            rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(LOCAL_STREAM,)))
-            values += self.local.draw_at(self._scaled(points), rng)
-        return self.standardisation.to_user(values)
+        return self.standardisation.to_user(self.draws.draw_at(check_points(X, self.grid)))
 
     def mean(self, X: ArrayLike) -> Floats:
         """Posterior mean of f at points anywhere inside the box, (n,)."""
-        return self.standardisation.to_user(self._moments(X).mean)
+        return self.standardisation.to_user(self.draws.moments(check_points(X, self.grid)).mean)
 
     def std(self, X: ArrayLike) -> Floats:
         """Posterior standard deviation of f at points anywhere inside the box, (n,)."""
-        return np.asarray(self.standardisation.scale * np.sqrt(self._moments(X).variance))
+        return self._deviation(self.draws.moments(check_points(X, self.grid)))
 
     def quantile(self, X: ArrayLike, q: float | ArrayLike) -> Floats:
         """Posterior quantile of f at points: (n,) for one level q, (len(q), n) for several."""
@@ -172,7 +171,7 @@ class Posterior:
         return np.asarray(np.quantile(self.draws_at(X), levels, axis=0))
 
     def kernel(self, X: ArrayLike, X2: ArrayLike | None = None) -> Floats:
-        """The covariance that each draw's factors and weights, and its local component, induce between points, (K, n, n2).
+        """The covariance that each draw's factors and weights, or its process, induce between points, (K, n, n2).
 
         In squared units of y.
 
@@ -180,32 +179,14 @@ class Posterior:
         """
         first = check_points(X, self.grid)
         second = first if X2 is None else check_points(X2, self.grid, "X2")
-        tables, index = self._drawn_tables(np.concatenate((first, second)))
-        features = self.standardisation.scale * self.weights[:, :, None] * cp.products(tables, index)
-        left, right = features[:, :, : len(first)], features[:, :, len(first) :]
-        induced = left.transpose(0, 2, 1) @ right
-        if self.local is not None:
-            induced += self.standardisation.scale**2 * self.local.covariances(self._scaled(first), self._scaled(second))
-        return np.asarray(induced)
+        return np.asarray(self.standardisation.scale**2 * self.draws.induced_covariances(first, second))
 
     def grid_moments(self) -> GridMoments:
-        """Mean and standard deviation of f over the whole grid at once, by matrix products; cell by cell with a local component."""
-        sizes = [axis.size for axis in self.grid]
-        cells, most = math.prod(sizes), MAX_GRID if self.local is None else MAX_LOCAL_GRID
-        if cells > most:
-            raise ValueError(
-                f"grid_moments holds every cell, so the grid may have at most {most:,} cells; it has {cells:.3g}. "
-                "Ask mean(X) and std(X) at the points you need"
-            )
-        if self.local is not None:
-            points = np.stack([axis.ravel() for axis in np.meshgrid(*self.axes, indexing="ij")], axis=1)
-            each = self._moments(points)
-            std = self.standardisation.scale * np.sqrt(each.variance)
-            return GridMoments(self.standardisation.to_user(each.mean).reshape(sizes), std.reshape(sizes))
-        moments = cp.grid_moments(self.factors, self.weights)
-        return GridMoments(self.standardisation.to_user(moments.mean), np.asarray(self.standardisation.scale * np.sqrt(moments.variance)))
+        """Mean and standard deviation of f over the whole grid: by matrix products, with a process cell by cell."""
+        moments = self.draws.grid_moments()
+        return GridMoments(self.standardisation.to_user(moments.mean), self._deviation(moments))
 
-    # --- the next point ------------------------------------------------------------------------------------------
+    # --- the next point ----------------------------------------------------------------------------------------
 
     def expected_improvement(self, X: ArrayLike, best: float | None = None, pending: ArrayLike | None = None) -> Floats:
         """E max(f(x) − threshold, 0) at points, (n,), in the units of y, where larger is better; for smaller, ask `negated()`.
@@ -214,8 +195,8 @@ class Posterior:
         that only what x adds to them counts. Their values are drawn, jointly with f(x) and always the same for the same fit; without
         them the expectation over each draw is in closed form.
 
-        Within each draw f is taken as normal with the moments behind `mean` and `std`. This is exact on axis points and where there are
-        no components. Between axis points the factors' remaining variances at different points are taken as independent.
+        Within each draw f is taken as normal with the moments behind `mean` and `std`. This is exact on axis points and at
+        infinite rank. Between axis points the factors' remaining variances at different points are taken as independent.
         """
         points, waiting = check_points(X, self.grid), points_of(self, pending, "pending")
         threshold = float(self.y.max() if best is None else best)
@@ -263,20 +244,9 @@ class Posterior:
     def negated(self) -> "Posterior":
         """The posterior of −f given −y."""
         standardisation = Standardisation(-self.standardisation.mean, self.standardisation.scale)
-        mirrored = replace(self, y=-self.y, weights=-self.weights, standardisation=standardisation)
-        if self.local is not None:  # what is known need not be factored again
-            mirrored.__dict__["local"] = self.local.negated()
-        return mirrored
+        return replace(self, y=-self.y, draws=self.draws.negated(), standardisation=standardisation)
 
-    # --- the draws themselves ------------------------------------------------------------------------------------
-
-    def aligned_factors(self) -> tuple[Floats, ...]:
-        """Factor draws, per axis (K, R, m_d), with sign, order and scale (root mean square 1) matched across draws."""
-        return self._aligned().factors
-
-    def aligned_weights(self) -> Floats:
-        """The weights (K, R) that go with `aligned_factors`: together they give the same f."""
-        return self._aligned().weights
+    # --- the draws themselves --------------------------------------------------------------------
 
     def label_free(self) -> dict[str, Floats]:
         """Quantities (K,) that do not depend on signs and labels: f at the data, the noise, sorted summaries."""
@@ -285,49 +255,29 @@ class Posterior:
 
     def _label_free_summaries(self) -> dict[str, Floats]:
         """`label_free` without f."""
-        quantities = {"noise_std": self.noise_std}
-        sizes = np.abs(self.weights)
-        for factor in self.factors:
-            sizes = sizes * np.sqrt(np.mean(factor**2, axis=2))
-        for c, column in enumerate(-np.sort(-sizes, axis=1).T):
-            quantities[f"component_size[{c}]"] = column
-        for d, axis in enumerate(self.grid):
-            if axis.kernel.has_lengthscale:
-                columns = np.sort(self.lengthscales[:, self.active[:, d], d], axis=1).T
-                for c, column in enumerate(columns[:1] if self.settings.shared_lengthscales else columns):
-                    name = "correlation_odds" if axis.kernel.on_levels else "lengthscale"
-                    quantities[f"{name}[{d}, {c}]"] = column
-        if self.local_logs is not None:
-            for d, axis in enumerate(self.grid):
-                quantities[f"local_{'correlation_odds' if axis.kernel.on_levels else 'lengthscale'}[{d}]"] = np.exp(self.local_logs[:, d])
-            quantities["local_size"] = np.exp(0.5 * self.local_logs[:, -2])
-            if not all(axis.kernel.on_levels for axis in self.grid):
-                quantities["local_constant_share"] = 1.0 / (1.0 + np.exp(-self.local_logs[:, -1]))
-        return quantities
+        return {"noise_std": self.noise_std} | self.draws.summaries()
 
     def diagnostics(self) -> Diagnostics:
         """Rank-normalised R-hat and effective sample size of f at observed and unseen points and of `label_free`'s summaries.
 
-        Print it for a table of the worst and for advice. Data pin f where they are, so chains that agree there may disagree elsewhere:
-        f is also asked at up to 64 random cells of the grid that were not observed, always the same for the same fit.
+        Print it for a table of the worst and for advice. Data pin f where they are, so chains that agree there may
+        disagree elsewhere: f is also asked at up to 64 random cells of the grid that were not observed, always the
+        same for the same fit.
 
-        Where there is a local component, f is drawn, as `draws_at` does, and not its mean within each draw. R-hat then says whether chains
-        differ by a noticeable part of the standard deviation of f; means within draws may differ by less than anyone would notice.
-        Whether the parameters have mixed is told by the other quantities.
+        Where there is a Gaussian process, f is drawn, as `draws_at` does, and not its mean within each draw. R-hat
+        then says whether chains differ by a noticeable part of the standard deviation of f; means within draws may
+        differ by less than anyone would notice. Whether the parameters have mixed is told by the other quantities.
         """
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(DIAGNOSTICS_STREAM,)))
         unseen = self._unseen_cells(rng)
         points = np.concatenate((self.X, unseen))
-        if self.local is None:
-            f = self.draws_at(points)
-        else:  # each point by itself: joint draws take longer and R-hat asks for none
-            each = self._moments_by_draw(points)
-            f = self.standardisation.to_user(each.mean + np.sqrt(each.variance) * rng.standard_normal(each.mean.shape))
+        f = self.standardisation.to_user(self.draws.draw_each(points, rng))
         n = len(self.X)
-        at_points = {f"f[{i}]" if i < n else f"f_unseen[{i - n}]": f[:, i] for i in range(len(points))}
+        names = [f"f[{i}]" for i in range(n)] + [f"f_unseen[{i}]" for i in range(len(unseen))]
+        at_points = {name: f[:, i] for i, name in enumerate(names)}
         others = self._label_free_summaries()
         groups = [OBSERVED] * n + [UNSEEN] * len(unseen) + [OTHER] * len(others)
-        return diagnose(at_points | others, self.settings.n_chains, groups, unseen)
+        return diagnose(at_points | others, self.spec.lengths.n_chains, groups, unseen)
 
     def to_arviz(self) -> Any:
         """The draws as ArviZ data; needs the extra bktf[arviz]."""
@@ -337,56 +287,49 @@ class Posterior:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to this .npz file (no pickle); `bktf.load` reads it back."""
-        write_posterior(path, self)
+        fields = PosteriorFields(self.grid, self.X, self.y, self.spec, self.seed, self.standardisation, self.draws)
+        write_posterior(path, fields)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Posterior":
         """Read a posterior that `save` wrote."""
-        return cls(**read_fields(path))
+        return cls(*read_fields(path))
 
     def moments_by_draw(self, X: ArrayLike) -> tuple[Floats, Floats]:
         """Mean and variance of f at points within each draw, (K, n) each, in the units of y.
 
-        Without a local component the variance is 0 on axis points.
+        At finite rank the variance is 0 on axis points.
         """
         return self.mean_by_draw(X), self.std_by_draw(X) ** 2
 
     def mean_by_draw(self, X: ArrayLike) -> Floats:
         """Mean of f at points within each draw, (K, n), in the units of y."""
-        return self.standardisation.to_user(self._moments_by_draw(check_points(X, self.grid)).mean)
+        return self.standardisation.to_user(self.draws.moments_by_draw(check_points(X, self.grid)).mean)
 
     def std_by_draw(self, X: ArrayLike) -> Floats:
         """Standard deviation of f at points within each draw, (K, n), in the units of y."""
-        return np.asarray(self.standardisation.scale * np.sqrt(self._moments_by_draw(check_points(X, self.grid)).variance))
+        return self._deviation(self.draws.moments_by_draw(check_points(X, self.grid)))
 
-    def local_covariances(self, X: ArrayLike) -> Floats:
-        """Covariances of the local component between points given the observations, within each draw, (K, n, n), in squared units of y."""
-        if self.local is None:
-            raise ValueError("this fit has no local component; fit with local=True")
-        return np.asarray(self.standardisation.scale**2 * self.local.covariances_at(self._scaled(check_points(X, self.grid))))
+    def covariances_by_draw(self, X: ArrayLike) -> Floats:
+        """Covariances of f between points within each draw, (K, n, n), in squared units of y.
 
-    def component_products(self, X: ArrayLike) -> Floats:
-        """Products of the factors of each component at points, (K, R, n), without weights, in the model's units."""
-        tables, index = self._drawn_tables(check_points(X, self.grid))
-        return cp.products(tables, index)
+        At finite rank it is 0 between different points: given a draw, its factors are known.
+        """
+        covariances = self.draws.covariances_by_draw(check_points(X, self.grid))
+        return np.asarray(self.standardisation.scale**2 * covariances)
 
-    # --- inside --------------------------------------------------------------------------------------------------
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _deviation(self, moments: Moments) -> Floats:
+        """Standard deviations in the units of y."""
+        return np.asarray(self.standardisation.scale * np.sqrt(moments.variance))
 
     def _improvement_beyond(self, pending: Floats, points: Floats, best: float) -> Floats:
         """The expected improvement of points (n, D) over `best` and over f at pending points (p, D)."""
         together = np.concatenate((pending, points))
-        mean, variance = self.moments_by_draw(together)
-        n = len(together)
-        covariance = np.zeros((self.n_draws, n, n)) if self.local is None else self.local_covariances(together)
-        covariance[:, np.arange(n), np.arange(n)] = variance
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(PENDING_STREAM,)))
+        mean, covariance = self.mean_by_draw(together), self.covariances_by_draw(together)
         return improvement_beyond(mean, covariance, len(pending), best, rng)
-
-    def axis_lengthscales(self, d: int) -> Floats:
-        """Length-scales (K, R) as the kernels of `processes` want them: NaN not active, 0 where there is none."""
-        if self.grid[d].kernel.has_lengthscale:
-            return np.ascontiguousarray(self.lengthscales[:, :, d])
-        return np.where(self.active[:, d], np.zeros((self.n_draws, 1)), np.nan)
 
     def _unseen_cells(self, rng: np.random.Generator) -> Floats:
         """Up to N_UNSEEN different random cells of the grid that were not observed, as points (U, D)."""
@@ -395,72 +338,3 @@ class Posterior:
         _, first = np.unique(np.concatenate((observed, drawn)), axis=0, return_index=True)
         cells = drawn[np.sort(first[first >= len(observed)] - len(observed))[:N_UNSEEN]]
         return np.stack([axis.points[cells[:, d]] for d, axis in enumerate(self.grid)], axis=1)
-
-    def _aligned(self) -> Aligned:
-        return align(self.factors, self.weights, self.active)
-
-    def _occurring(self, d: int, column: Floats) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
-        """Axis points that occur in a column, scaled coordinates off the axis that occur, and each entry's place among both."""
-        axis = self.grid[d]
-        place = axis.locate(column)
-        on, on_place = np.unique(place[place >= 0], return_inverse=True)
-        off, off_place = np.unique(axis.scale(column[place < 0]), return_inverse=True)
-        index = np.empty(len(column), dtype=np.int64)
-        index[place >= 0] = on_place
-        index[place < 0] = on.size + off_place
-        return on, off, index
-
-    def _drawn_tables(self, points: Floats) -> tuple[list[Floats], NDArray[np.int64]]:
-        """Factor values drawn at the coordinates that occur, and the points as indices into them."""
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(OFF_GRID_STREAM,)))
-        tables, index = [], np.empty(points.shape, dtype=np.int64)
-        for d, axis in enumerate(self.grid):
-            on, off, index[:, d] = self._occurring(d, points[:, d])
-            table = self.states[d][:, :, on, 0]
-            if off.size:
-                scaled = axis.scale(axis.points)
-                drawn = states_between(
-                    axis, self.axis_lengthscales(d), self.offsets[:, :, d], scaled, self.states[d], off, threading.Event(), rng
-                )
-                table = np.concatenate((table, drawn[..., 0]), axis=2)
-            tables.append(table)
-        return tables, index
-
-    def _moments(self, X: ArrayLike) -> cp.Moments:
-        """Mean and variance of f at points, in the model's units, with conditional moments between axis points."""
-        if self.local is None:
-            return cp.moments(*self._moment_tables(X))
-        points = check_points(X, self.grid)
-        each = [self._moments_by_draw(points[i : i + LOCAL_BLOCK]) for i in range(0, max(len(points), 1), LOCAL_BLOCK)]
-        mean = np.concatenate([e.mean.mean(axis=0) for e in each])
-        return cp.Moments(mean, np.concatenate([e.mean.var(axis=0) + e.variance.mean(axis=0) for e in each]))
-
-    def _moments_by_draw(self, points: Floats) -> cp.Moments:
-        """Mean and variance of f at points within each draw, (K, n) each, in the model's units."""
-        each = cp.moments_by_draw(*self._moment_tables(points))
-        if self.local is None:
-            return each
-        own = self.local.moments_at(self._scaled(points))
-        return cp.Moments(each.mean + own.mean, each.variance + own.variance)
-
-    def _scaled(self, points: Floats) -> Floats:
-        """Points as the model sees them."""
-        return np.stack([axis.scale(points[:, d]) for d, axis in enumerate(self.grid)], axis=1)
-
-    def _moment_tables(self, X: ArrayLike) -> tuple[list[Floats], list[Floats], Floats, NDArray[np.int64]]:
-        """Means and variances of the factors at the coordinates that occur, the weights, and the points as indices into them."""
-        points = check_points(X, self.grid)
-        means, variances, index = [], [], np.empty(points.shape, dtype=np.int64)
-        for d, axis in enumerate(self.grid):
-            on, off, index[:, d] = self._occurring(d, points[:, d])
-            mean = self.states[d][:, :, on, 0]
-            variance = np.zeros_like(mean)
-            if off.size:
-                between = moments_between(
-                    axis, self.axis_lengthscales(d), self.offsets[:, :, d], axis.scale(axis.points), self.states[d], off
-                )
-                mean = np.concatenate((mean, between[0]), axis=2)
-                variance = np.concatenate((variance, between[1]), axis=2)
-            means.append(mean)
-            variances.append(variance)
-        return means, variances, self.weights, index

@@ -1,77 +1,194 @@
-"""A posterior as a file: its fields as arrays and plain settings, and back."""
+"""A posterior as one .npz file: arrays and plain settings, without pickle.
 
+Formats: 1 and 2 are of version 0.1, whose components and process were one record; they are read. 3 is written.
+"""
+
+import json
+import math
 import os
+import tempfile
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bktf.axis_kernels.axes import Axis
-from bktf.axis_kernels.kernel_choice import AxisKernel
-from bktf.gaussian_process.covariance import n_logs
-from bktf.surrogate.npz_file import read_npz, write_npz
-from bktf.surrogate.priors import Priors, Settings
+from bktf._typing import Floats
+from bktf.axis_kernels import Axis, AxisKernel
+from bktf.components import ComponentDraws, ResidualDraws
+from bktf.gaussian_process import ProcessDraws, condition_process, n_logs
+from bktf.surrogate.fit_components import add_residual_process
+from bktf.surrogate.model_spec import FLAGS, ModelSpec
+from bktf.surrogate.priors import NEW_PREFIX, OLD_PREFIX, Priors
 from bktf.surrogate.standardisation import Standardisation
 
-if TYPE_CHECKING:
-    from bktf.surrogate.posterior import Posterior
-
-FILE_FORMAT = 2  # 1 has no offsets, prior variances of weights or local component, and is read
-ARRAYS = ("X", "y", "active", "lengthscales", "weights", "noise_precision", "weight_vars", "offsets")
+SETTINGS = "settings"
+FILE_FORMAT = 3
+COMPONENT_ARRAYS = ("active", "lengthscales", "weights", "weight_vars", "offsets")
 
 
-def write_posterior(path: str | os.PathLike[str], posterior: "Posterior") -> None:
+class PosteriorFields(NamedTuple):
+    """The fields of a posterior, in its order."""
+
+    grid: tuple[Axis, ...]
+    X: Floats
+    y: Floats
+    spec: ModelSpec
+    seed: int
+    standardisation: Standardisation
+    draws: ComponentDraws | ProcessDraws | ResidualDraws
+
+
+def write_posterior(path: str | os.PathLike[str], posterior: PosteriorFields) -> None:
     """Write everything that `read_fields` needs."""
+    spec = posterior.spec
     settings = {
         "format": FILE_FORMAT,
         "kernels": [[axis.kernel.kind, axis.kernel.period] for axis in posterior.grid],
         "log": [axis.log for axis in posterior.grid],
-        "priors": asdict(posterior.priors),
-        "settings": asdict(posterior.settings),
+        "rank": "inf" if spec.is_process else spec.rank,
+        "priors": asdict(spec.priors),
+        "lengths": list(spec.lengths),
+        "flags": {name: bool(getattr(spec, name)) for name in FLAGS},
         "standardisation": asdict(posterior.standardisation),
-        "known_noise_std": posterior.known_noise_std,
+        "noise_std": spec.noise_std,
         "seed": str(posterior.seed),  # may exceed what JSON readers take as a number
     }
-    arrays = {name: getattr(posterior, name) for name in ARRAYS}
-    if posterior.local_logs is not None:
-        arrays["local_logs"] = posterior.local_logs
+    arrays = {"X": posterior.X, "y": posterior.y, "noise_precision": posterior.draws.noise_precision}
     for d, axis in enumerate(posterior.grid):
-        arrays[f"axis_{d}"], arrays[f"states_{d}"] = axis.points, posterior.states[d]
+        arrays[f"axis_{d}"] = axis.points
         if axis.kernel.covariance is not None:
             arrays[f"covariance_{d}"] = axis.kernel.covariance
+    if posterior.draws.process is not None:
+        arrays["process_logs"] = posterior.draws.process.logs
+    if not spec.is_process:
+        components = posterior.draws.components
+        arrays |= {name: getattr(components, name) for name in COMPONENT_ARRAYS}
+        arrays |= {f"states_{d}": states for d, states in enumerate(components.states)}
     write_npz(path, settings, arrays)
 
 
-def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_fields(path: str | os.PathLike[str]) -> PosteriorFields:
     """The fields of a posterior that was written; ValueError where the file is something else or damaged."""
     settings, arrays = read_npz(path)
-    if settings.get("format") not in (1, FILE_FORMAT):
-        raise ValueError(f"{os.fspath(path)!r} has file format {settings.get('format')!r}; this version reads 1 and {FILE_FORMAT}")
+    if settings.get("format") not in (1, 2, FILE_FORMAT):
+        raise ValueError(f"{os.fspath(path)!r} has file format {settings.get('format')!r}; this version reads 1 to {FILE_FORMAT}")
     try:
-        log = settings.get("log", [False] * len(settings["kernels"]))
-        grid = tuple(
-            Axis(arrays[f"axis_{d}"], AxisKernel(kind, period, arrays.get(f"covariance_{d}")), log[d])
-            for d, (kind, period) in enumerate(settings["kernels"])
-        )
-        n_draws, n_components = arrays["weights"].shape  # earlier versions knew no other prior of weights, and no offsets
-        arrays.setdefault("weight_vars", np.full((n_draws, n_components), settings["priors"]["weight_var"]))
-        arrays.setdefault("offsets", np.zeros((n_draws, n_components, len(grid))))
-        local_logs = arrays.get("local_logs")
-        if local_logs is not None:
-            if local_logs.shape == (n_draws, n_logs(len(grid)) - 1):  # nor a constant share: its odds were 0
-                local_logs = np.column_stack((local_logs, np.full(n_draws, -np.inf)))
-            if local_logs.shape != (n_draws, n_logs(len(grid))):
-                raise ValueError(f"local_logs has shape {local_logs.shape}")
-        return {
-            "grid": grid,
-            "states": tuple(arrays[f"states_{d}"] for d in range(len(grid))),
-            "priors": Priors(**settings["priors"]),
-            "settings": Settings(**settings["settings"]),
-            "standardisation": Standardisation(**settings["standardisation"]),
-            "known_noise_std": settings["known_noise_std"],
-            "seed": int(settings["seed"]),
-            "local_logs": local_logs,
-            **{name: arrays[name] for name in ARRAYS},
-        }
+        if settings["format"] < FILE_FORMAT:
+            _modernise(settings, arrays)
+        return _fields(settings, arrays)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{os.fspath(path)!r} is damaged: {error!r}") from None
+
+
+def _fields(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PosteriorFields:
+    """The fields of a posterior from the contents of a file."""
+    grid = tuple(
+        Axis(arrays[f"axis_{d}"], AxisKernel(kind, period, arrays.get(f"covariance_{d}")), settings["log"][d])
+        for d, (kind, period) in enumerate(settings["kernels"])
+    )
+    n_sweeps, n_burn_in, n_chains = settings["lengths"]
+    is_process = settings["rank"] == "inf"
+    spec = ModelSpec(
+        rank=math.inf if is_process else settings["rank"],
+        active=None if is_process else [np.flatnonzero(row).tolist() for row in arrays["active"]],
+        kernel=[axis.kernel for axis in grid],
+        log=settings["log"],
+        priors=Priors(**settings["priors"]),
+        noise_std=settings["noise_std"],
+        n_sweeps=n_sweeps,
+        n_burn_in=n_burn_in,
+        n_chains=n_chains,
+        **settings["flags"],
+    )
+    standardisation = Standardisation(**settings["standardisation"])
+    values = standardisation.to_model(arrays["y"])
+    seed = int(settings["seed"])
+    draws = _draws(spec, grid, values, seed, arrays)
+    return PosteriorFields(grid, arrays["X"], arrays["y"], spec, seed, standardisation, draws)
+
+
+def _draws(
+    spec: ModelSpec, grid: tuple[Axis, ...], values: Floats, seed: int, arrays: dict[str, NDArray[Any]]
+) -> ComponentDraws | ProcessDraws | ResidualDraws:
+    """The draws of a file."""
+    logs = arrays.get("process_logs")
+    if logs is not None and logs.shape != (len(arrays["noise_precision"]), n_logs(len(grid))):
+        raise ValueError(f"process_logs has shape {logs.shape}")
+    if spec.is_process:
+        scaled = np.stack([axis.scale(arrays["X"][:, d]) for d, axis in enumerate(grid)], axis=1)
+        on_levels = np.array([axis.kernel.on_levels for axis in grid])
+        residuals = np.repeat(values[None], len(arrays["process_logs"]), axis=0)
+        process = condition_process(scaled, on_levels, arrays["process_logs"], arrays["noise_precision"], residuals)
+        return ProcessDraws(grid, process, seed)
+    components = ComponentDraws(
+        axes=grid,
+        states=tuple(arrays[f"states_{d}"] for d in range(len(grid))),
+        noise_precision=arrays["noise_precision"],
+        shared_lengthscales=spec.shared_lengthscales,
+        seed=seed,
+        **{name: arrays[name] for name in COMPONENT_ARRAYS},
+    )
+    return components if logs is None else add_residual_process(components, logs, arrays["X"], values)
+
+
+def _modernise(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """Overwrite the contents of a file of format 1 or 2 with those of format 3."""
+    former = settings["settings"]
+    n_draws, n_components = arrays["weights"].shape
+    n_dims = len(settings["kernels"])
+    settings.setdefault("log", [False] * n_dims)
+    settings["rank"] = n_components or "inf"
+    settings["lengths"] = [former["n_sweeps"], former["n_burn_in"], former["n_chains"]]
+    settings["flags"] = {name: bool(former.get(name, False)) for name in FLAGS}
+    settings["flags"]["residual_process"] = bool(former.get("local", False)) and n_components > 0
+    settings["noise_std"] = settings["known_noise_std"]
+    priors = settings["priors"]
+    settings["priors"] = {
+        NEW_PREFIX + name.removeprefix(OLD_PREFIX) if name.startswith(OLD_PREFIX) else name: value for name, value in priors.items()
+    }
+    # Format 1 knew no other prior of weights, and no offsets.
+    arrays.setdefault("weight_vars", np.full((n_draws, n_components), priors["weight_var"]))
+    arrays.setdefault("offsets", np.zeros((n_draws, n_components, n_dims)))
+    logs = arrays.pop("local_logs", None)
+    if logs is not None:
+        if logs.shape == (n_draws, n_logs(n_dims) - 1):  # no constant share yet: its odds were 0
+            logs = np.column_stack((logs, np.full(n_draws, -np.inf)))
+        arrays["process_logs"] = logs
+
+
+def write_npz(path: str | os.PathLike[str], settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """Write aside, then rename, so that an interrupted write never damages what was there."""
+    target = Path(path)
+    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".partial")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **{SETTINGS: np.array(json.dumps(settings, default=np.generic.item))}, **arrays)
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink()
+        raise
+
+
+def _umask() -> int:
+    """The permissions that new files are denied; it can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def read_npz(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Settings and arrays of a file that `write_npz` wrote; ValueError for anything else."""
+    try:
+        with Path(path).open("rb") as handle, np.load(handle, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        settings = json.loads(str(arrays.pop(SETTINGS)))
+        if not isinstance(settings, dict):
+            raise ValueError("its settings are not a table")
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # a damaged file can fail anywhere in the unzipping and parsing
+        raise ValueError(f"{os.fspath(path)!r} is not a posterior that bktf saved: {error}") from None
+    return settings, arrays

@@ -1,0 +1,214 @@
+"""K draws of weights and factors: f at points, its moments, and the draws themselves.
+
+Points are in the units of the axes, values in the model's units (standardised).
+"""
+
+import threading
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bktf._typing import Bools, Floats, Ints
+from bktf.axis_kernels import Axis, categorical, check_grid_size, dense
+from bktf.components.alignment import Aligned, align
+from bktf.components.chains import KnownFactors, moments_between, states_between
+from bktf.product_forms import Moments, cp_tensors
+
+MAX_GRID = 20_000_000  # cells that `grid_moments` is willing to hold, 160 MB per array
+MIN_VARIANCE_SHARE = 0.01  # of the variance, that a component must have to count for the rank
+OFF_GRID_STREAM = 1  # spawn key of the fit's seed for draws between axis points
+
+
+@dataclass(frozen=True, eq=False)
+class ComponentDraws:
+    """Draws of a sum of products of factors, chain after chain."""
+
+    axes: tuple[Axis, ...]
+    active: Bools  # (R, D)
+    lengthscales: Floats  # (K, R, D); odds of the correlation on a category; NaN where there is none
+    states: tuple[Floats, ...]  # per axis (K, R, m_d, state size): factor and scaled derivatives
+    weights: Floats  # (K, R)
+    noise_precision: Floats  # (K,)
+    weight_vars: Floats  # (K, R) prior variances of the weights: all the same, unless the rank adapts
+    offsets: Floats  # (K, R, D) what factors vary around; 0 without offsets
+    shared_lengthscales: bool
+    seed: int
+
+    process = None  # there is no Gaussian process in these draws
+
+    @property
+    def components(self) -> "ComponentDraws":
+        """The part of the draws that is a sum of products of factors: all of it."""
+        return self
+
+    @property
+    def n_draws(self) -> int:
+        """K."""
+        return len(self.weights)
+
+    @property
+    def rank(self) -> float:
+        """R, the number of components."""
+        return len(self.active)
+
+    @property
+    def factors(self) -> tuple[Floats, ...]:
+        """Factor draws, per axis (K, R, m_d); signs and labels switch between draws."""
+        return tuple(states[..., 0] for states in self.states)
+
+    @property
+    def correlations(self) -> Floats:
+        """Correlation between any two levels of a categorical axis, (K, R, D); NaN on other axes."""
+        is_categorical = [axis.kernel.kind == dense.EQUAL_CORRELATION for axis in self.axes]
+        return np.where(is_categorical, self.lengthscales / (1.0 + self.lengthscales), np.nan)
+
+    @property
+    def ranks(self) -> Ints:
+        """In each draw, how many components have a share of the variance of f over the grid, (K,)."""
+        square = self.weights**2
+        first = np.ones_like(square)
+        for factor in self.factors:
+            square, first = square * np.mean(factor**2, axis=2), first * np.mean(factor, axis=2)
+        sizes = np.maximum(square - (self.weights * first) ** 2, 0.0)
+        total = sizes.sum(axis=1)
+        counted = sizes >= MIN_VARIANCE_SHARE * total[:, None]
+        return np.asarray(counted.sum(axis=1) * (total > 0))
+
+    def level_covariance(self, d: int) -> Floats:
+        """Posterior mean of the covariance between the levels of an axis with a learned one, (m_d, m_d).
+
+        The mean over draws of the exact conditional mean given each draw's factors.
+        """
+        if self.axes[d].kernel.kind != dense.FULL_COVARIANCE:
+            raise ValueError(f'axis {d} does not learn a covariance; only the kernel "wishart" does')
+        factors = self.factors[d][:, self.active[:, d]]  # (K, R, m)
+        total = np.einsum("krm,krl->ml", factors, factors) / self.n_draws
+        total += (categorical.EXTRA - 1.0) * np.eye(factors.shape[2])
+        return np.asarray(total / (categorical.EXTRA - 1.0 + factors.shape[1]))
+
+    # --- f at points -------------------------------------------------------------------------
+
+    def draw_at(self, points: Floats) -> Floats:
+        """Draws of f at points (n, D), (K, n), joint over them; the same for the same call."""
+        tables, index = self._drawn_tables(points)
+        return cp_tensors.values(tables, self.weights, index)
+
+    def draw_each(self, points: Floats, rng: np.random.Generator) -> Floats:  # noqa: ARG002
+        """Draws of f at points, (K, n), where it does not matter whether they are joint."""
+        return self.draw_at(points)
+
+    def moments(self, points: Floats) -> Moments:
+        """Mean and variance of f at points over all draws, (n,) each."""
+        return cp_tensors.moments(*self._moment_tables(points))
+
+    def moments_by_draw(self, points: Floats) -> Moments:
+        """Mean and variance of f at points within each draw, (K, n) each; the variance is 0 on axis points."""
+        return cp_tensors.moments_by_draw(*self._moment_tables(points))
+
+    def covariances_by_draw(self, points: Floats) -> Floats:
+        """Covariances of f between points within each draw, (K, n, n).
+
+        Between axis points the factors' remaining variances at different points count as independent.
+        """
+        n = len(points)
+        covariance = np.zeros((self.n_draws, n, n))
+        covariance[:, np.arange(n), np.arange(n)] = self.moments_by_draw(points).variance
+        return covariance
+
+    def induced_covariances(self, first: Floats, second: Floats) -> Floats:
+        """The covariance between points that each draw's factors and the weights' sizes induce, (K, n, n2).
+
+        Paper: eq. (10), the second layer of the deep-GP view.
+        """
+        tables, index = self._drawn_tables(np.concatenate((first, second)))
+        features = self.weights[:, :, None] * cp_tensors.products(tables, index)
+        left, right = features[:, :, : len(first)], features[:, :, len(first) :]
+        return np.asarray(left.transpose(0, 2, 1) @ right)
+
+    def grid_moments(self) -> Moments:
+        """Mean and variance of f over the whole grid, (m_1, …, m_D) each, by matrix products."""
+        check_grid_size(self.axes, MAX_GRID)
+        return cp_tensors.grid_moments(self.factors, self.weights)
+
+    def products_at(self, points: Floats) -> Floats:
+        """Products of the factors of each component at points, (K, R, n), without weights."""
+        tables, index = self._drawn_tables(points)
+        return cp_tensors.products(tables, index)
+
+    # --- the draws themselves ----------------------------------------------------------------
+
+    def negated(self) -> "ComponentDraws":
+        """Draws of −f."""
+        return replace(self, weights=-self.weights)
+
+    def aligned(self) -> Aligned:
+        """Factors and weights with sign, order and scale matched across draws."""
+        return align(self.factors, self.weights, self.active)
+
+    def summaries(self) -> dict[str, Floats]:
+        """Quantities (K,) that do not depend on signs and labels."""
+        quantities = {}
+        sizes = np.abs(self.weights)
+        for factor in self.factors:
+            sizes = sizes * np.sqrt(np.mean(factor**2, axis=2))
+        for c, column in enumerate(-np.sort(-sizes, axis=1).T):
+            quantities[f"component_size[{c}]"] = column
+        for d, axis in enumerate(self.axes):
+            if axis.kernel.has_lengthscale:
+                columns = np.sort(self.lengthscales[:, self.active[:, d], d], axis=1).T
+                name = "correlation_odds" if axis.kernel.on_levels else "lengthscale"
+                for c, column in enumerate(columns[:1] if self.shared_lengthscales else columns):
+                    quantities[f"{name}[{d}, {c}]"] = column
+        return quantities
+
+    def axis_lengthscales(self, d: int) -> Floats:
+        """Length-scales (K, R) as compiled code wants them: NaN not active, 0 where there is none."""
+        if self.axes[d].kernel.has_lengthscale:
+            return np.ascontiguousarray(self.lengthscales[:, :, d])
+        return np.where(self.active[:, d], np.zeros((self.n_draws, 1)), np.nan)
+
+    def known_factors(self, d: int) -> KnownFactors:
+        """The factors of axis d at its points."""
+        axis = self.axes[d]
+        return KnownFactors(axis, self.axis_lengthscales(d), self.offsets[:, :, d], axis.scale(axis.points), self.states[d])
+
+    # --- factor values at the coordinates that occur -----------------------------------------
+
+    def _occurring(self, d: int, column: Floats) -> tuple[Ints, Floats, Ints]:
+        """Axis points that occur in a column, scaled coordinates off the axis, and each entry's index."""
+        axis = self.axes[d]
+        located = axis.locate(column)
+        on, on_index = np.unique(located[located >= 0], return_inverse=True)
+        off, off_index = np.unique(axis.scale(column[located < 0]), return_inverse=True)
+        index = np.empty(len(column), dtype=np.int64)
+        index[located >= 0] = on_index
+        index[located < 0] = on.size + off_index
+        return on, off, index
+
+    def _drawn_tables(self, points: Floats) -> tuple[list[Floats], Ints]:
+        """Factor values drawn at the coordinates that occur, and the points as indices into them."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(OFF_GRID_STREAM,)))
+        tables, index = [], np.empty(points.shape, dtype=np.int64)
+        for d in range(len(self.axes)):
+            on, off, index[:, d] = self._occurring(d, points[:, d])
+            table = self.states[d][:, :, on, 0]
+            if off.size:
+                drawn = states_between(self.known_factors(d), off, threading.Event(), rng)
+                table = np.concatenate((table, drawn[..., 0]), axis=2)
+            tables.append(table)
+        return tables, index
+
+    def _moment_tables(self, points: Floats) -> tuple[list[Floats], list[Floats], Floats, Ints]:
+        """Means and variances of the factors at the coordinates that occur, weights, and indices into them."""
+        means, variances, index = [], [], np.empty(points.shape, dtype=np.int64)
+        for d in range(len(self.axes)):
+            on, off, index[:, d] = self._occurring(d, points[:, d])
+            mean = self.states[d][:, :, on, 0]
+            variance = np.zeros_like(mean)
+            if off.size:
+                between = moments_between(self.known_factors(d), off)
+                mean = np.concatenate((mean, between[0]), axis=2)
+                variance = np.concatenate((variance, between[1]), axis=2)
+            means.append(mean)
+            variances.append(variance)
+        return means, variances, self.weights, index

@@ -1,0 +1,115 @@
+"""How the Gibbs sampler draws noise and weights, with or without a Gaussian process for what the components leave over.
+
+The step is a typed pointer that `gibbs` calls without knowing which one it is: conjugate updates for components
+alone, or updates with the values of a residual process h integrated out, after which h is drawn at the observations.
+Where there is no residual process, its code is never compiled. Paper: section 6 proposes such a part.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bktf._compiled.cholesky import draw_normal, solve_transposed
+from bktf._compiled.numba_options import FLOAT, INT, INTS, MATRIX, RNG, VECTOR, VOID, kernel, operation, part
+from bktf._compiled.vector_loops import add_multiple, copy_into, fill, inner
+from bktf.components.conjugate_updates import update_noise, update_weights
+from bktf.gaussian_process import parameter_updates
+
+_MODEL = (MATRIX, INTS, VECTOR, VECTOR)  # the fields of `gaussian_process.ProcessModel`
+_STEP = (
+    *_MODEL, FLOAT, FLOAT, INT,  # noise_shape, noise_rate, noise_known
+    VECTOR, VECTOR, MATRIX, VECTOR,  # weight_vars, values, products, weights
+    VECTOR, VECTOR, VECTOR, VECTOR,  # process_logs, noise_precision, process_values, residual
+    RNG,
+)  # fmt: skip
+
+
+@part
+def update_weights_beside_process(noise_root, weight_vars, values, products, weights, rng):
+    """Draw the weights given the factors, h integrated out; noise_root is U of C."""
+    n_components = len(products)
+    precision = np.zeros((n_components, n_components))
+    mean = np.zeros(n_components)
+    solved = products.copy()
+    target = values.copy()
+    solve_transposed(noise_root, target, 0)
+    for c in range(n_components):
+        solve_transposed(noise_root, solved[c], 0)
+        for h in range(c + 1):
+            precision[c, h] = inner(solved[c], solved[h])
+        precision[c, c] += 1.0 / weight_vars[c]
+        mean[c] = inner(solved[c], target)
+    draw_normal(precision, n_components, mean, rng)
+    for c in range(n_components):
+        weights[c] = mean[c]
+
+
+@kernel
+def update_with_process(
+    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights,
+    process_logs, noise_precision, process_values, residual, rng,
+):  # fmt: skip
+    """Draw the weights, then parameters and noise precision, all with h integrated out, then h.
+
+    Writes weights, process_logs, noise_precision, process_values and residual.
+    """
+    n_components, n = products.shape
+    C = np.empty((n, n))
+    along, product = np.empty(separations.shape), np.empty(separations.shape[1])
+    log_det = parameter_updates.factor_at(separations, on_levels, process_logs, noise_precision[0], along, product, C)
+    if math.isfinite(log_det):
+        update_weights_beside_process(C, weight_vars, values, products, weights, rng)
+    copy_into(values, residual)
+    for c in range(n_components):
+        add_multiple(residual, -weights[c], products[c])
+    parameter_updates.update_parameters(
+        separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, residual, process_logs, noise_precision, rng
+    )
+    fill(0.0, process_values)
+    parameter_updates.draw_values(separations, on_levels, process_logs, noise_precision[0], residual, process_values, rng)
+    add_multiple(residual, -1.0, process_values)
+
+
+@operation(VOID, *_STEP)
+def _conjugate_step(
+    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights,
+    process_logs, noise_precision, process_values, residual, rng,
+):  # fmt: skip
+    update_noise(noise_shape, noise_rate, noise_known, residual, noise_precision, rng)
+    update_weights(weight_vars, values, products, weights, noise_precision, residual, rng)
+
+
+@operation(VOID, *_STEP)
+def _process_step(
+    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights,
+    process_logs, noise_precision, process_values, residual, rng,
+):  # fmt: skip
+    update_with_process(
+        separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights,
+        process_logs, noise_precision, process_values, residual, rng,
+    )  # fmt: skip
+
+
+@operation(VOID, *_MODEL, VECTOR, VECTOR, RNG)
+def _no_process_prior(separations, on_levels, log_means, log_vars, process_logs, process_values, rng):
+    pass
+
+
+@operation(VOID, *_MODEL, VECTOR, VECTOR, RNG)
+def _process_prior(separations, on_levels, log_means, log_vars, process_logs, process_values, rng):
+    parameter_updates.draw_prior(separations, on_levels, log_means, log_vars, process_logs, process_values, rng)
+
+
+class NoiseOperations(NamedTuple):
+    """What the Gibbs sampler calls for noise and weights; pointers of the signatures above."""
+
+    update: Any  # noise, weights and, where there is one, the residual process
+    draw_process_prior: Any  # its parameters and values from the prior
+
+
+def noise_operations(has_residual_process: bool) -> NoiseOperations:
+    """The operations with or without a residual process."""
+    if has_residual_process:
+        return NoiseOperations(_process_step(), _process_prior())
+    return NoiseOperations(_conjugate_step(), _no_process_prior())
