@@ -1,13 +1,14 @@
 # Every target makes the virtual environment it needs; `make help` lists them.
 PYTHON ?= python3
 VENV ?= .venv
-BIN := $(VENV)/bin
+# Windows keeps the programs of a virtual environment in another folder.
+PROGRAMS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(PROGRAMS)
 READY := $(VENV)/.ready
 TORCH ?= torch==2.13.0
 
 # Numba's cache looks only at a function's own file; a folder named by all sources cannot hold stale code.
-SOURCES := $(shell find src/bktf -name '*.py' | LC_ALL=C sort)
-export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $(SOURCES) | sha256sum | cut -c1-16)
+export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell $(PYTHON) tests/source_hash.py)
 # One thread per linear-algebra call: small matrices, and timings that can be compared.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
@@ -59,12 +60,12 @@ study-ascent: $(READY)
 	$(BIN)/python -m benchmarks.ascent
 
 study-reproduction: .venv-integrations/.ready
-	.venv-integrations/bin/bktf reproduce all
-	.venv-integrations/bin/python -m benchmarks.reproduction_page
+	.venv-integrations/$(PROGRAMS)/bktf reproduce all
+	.venv-integrations/$(PROGRAMS)/python -m benchmarks.reproduction_page
 
 study-comparison: .venv-peers/.ready
-	.venv-peers/bin/bktf compare
-	.venv-peers/bin/python -m benchmarks.reproduction_page
+	.venv-peers/$(PROGRAMS)/bktf compare
+	.venv-peers/$(PROGRAMS)/python -m benchmarks.reproduction_page
 
 study-hard-use: $(READY)
 	$(BIN)/python -m benchmarks.hard_use
@@ -75,23 +76,23 @@ study-sampler: $(READY)
 
 # A virtual environment of its own: the CPU build of torch first, then what depends on it.
 .venv-peers/.ready: pyproject.toml
-	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/pip install --quiet --disable-pip-version-check $(TORCH)
-	.venv-peers/bin/pip install --quiet --disable-pip-version-check -e '.[peers]'
+	test -x .venv-peers/$(PROGRAMS)/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/$(PROGRAMS)/pip install --quiet --disable-pip-version-check $(TORCH)
+	.venv-peers/$(PROGRAMS)/pip install --quiet --disable-pip-version-check -e '.[peers]'
 	touch $@
 
 # The same for the integrations: scikit-learn, BoTorch, ArviZ, pandas, Keras and the peers, each with its own small tests.
 .venv-integrations/.ready: pyproject.toml
-	test -x .venv-integrations/bin/python || $(PYTHON) -m venv .venv-integrations
-	.venv-integrations/bin/pip install --quiet --disable-pip-version-check $(TORCH)
-	.venv-integrations/bin/pip install --quiet --disable-pip-version-check -e '.[sklearn,botorch,arviz,plots,experiments,networks,peers]' pytest pandas
+	test -x .venv-integrations/$(PROGRAMS)/python || $(PYTHON) -m venv .venv-integrations
+	.venv-integrations/$(PROGRAMS)/pip install --quiet --disable-pip-version-check $(TORCH)
+	.venv-integrations/$(PROGRAMS)/pip install --quiet --disable-pip-version-check -e '.[sklearn,botorch,arviz,plots,experiments,networks,peers]' pytest pandas
 	touch $@
 
 test-integrations: .venv-integrations/.ready
-	.venv-integrations/bin/python -m pytest -W default tests/integrations
+	.venv-integrations/$(PROGRAMS)/python -m pytest -W default tests/integrations
 
 bench-peers: .venv-peers/.ready
-	.venv-peers/bin/python -m benchmarks.peers
+	.venv-peers/$(PROGRAMS)/python -m benchmarks.peers
 
 clean:
 	rm -rf $(VENV) .venv-peers .venv-integrations .numba_cache .pytest_cache .mypy_cache .ruff_cache build src/*.egg-info

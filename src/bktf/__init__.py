@@ -9,7 +9,7 @@ from bktf.axis_kernels.kernel_choice import Periodic
 from bktf.surrogate.fitting import fit
 from bktf.surrogate.posterior import GridMoments, Posterior
 from bktf.surrogate.priors import Priors
-from bktf.version import __version__
+from bktf._version import __version__
 
 if TYPE_CHECKING:
     from bktf.optimize import Result, maximize, minimize

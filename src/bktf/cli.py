@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from bktf.version import __version__
+from bktf._version import __version__
 
 EXPERIMENTS = ("intro", "functions", "profiles", "hyperpriors", "factors", "tuning")  # of `bktf reproduce`; known without its imports
 

@@ -48,9 +48,10 @@ def test_an_edited_kernel_changes_the_kernels_that_call_it(tmp_path: Path) -> No
 
 
 def test_the_makefile_and_the_tests_name_the_cache_by_the_same_hash() -> None:
-    command = "cat $(find src/bktf -name '*.py' | LC_ALL=C sort) | sha256sum | cut -c1-16"
-    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
+    script = [sys.executable, str(ROOT / "tests" / "source_hash.py")]
+    done = subprocess.run(script, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == source_hash(ROOT / "src" / "bktf")
+    assert "tests/source_hash.py" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def test_without_a_writable_folder_kernels_still_compile_and_one_line_says_so(
