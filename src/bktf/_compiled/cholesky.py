@@ -113,10 +113,10 @@ def factor_upper(C):
     n = C.shape[0]
     log_det = 0.0
     for k in range(0, n, 2):
-        for now in range(k, min(k + 2, n)):
-            row = C[now, now:]
-            if now > k:
-                above, share = C[k, now:], C[k, now]
+        for pivot_row in range(k, min(k + 2, n)):
+            row = C[pivot_row, pivot_row:]
+            if pivot_row > k:
+                above, share = C[k, pivot_row:], C[k, pivot_row]
                 for j in range(row.size):
                     row[j] -= share * above[j]
             pivot = row[0]

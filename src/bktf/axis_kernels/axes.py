@@ -73,8 +73,8 @@ class Axis:
             return self
         kept = [fresh[0]]
         for value in fresh[1:]:  # each against the last one kept, so that a chain of tiny steps cannot wander off
-            before, now = self.on_scale(np.array([kept[-1], value]))
-            if now - before > SAME_POINT * self.length:
+            before, following = self.on_scale(np.array([kept[-1], value]))
+            if following - before > SAME_POINT * self.length:
                 kept.append(value)
         return Axis(np.union1d(self.points, kept), self.kernel, self.log)
 

@@ -34,12 +34,12 @@ def common_part(odds, precisions, targets):
     The quadratic form is a sum of squares at the mean, so nothing cancels.
     """
     rho = correlation(odds)
-    own = 1.0 / (1.0 + odds)  # 1 − ρ
+    level_var = 1.0 / (1.0 + odds)  # 1 − ρ
     log_det = 0.0
     total = 0.0
     pull = 0.0
     for j in range(precisions.size):
-        growth = 1.0 + own * precisions[j]
+        growth = 1.0 + level_var * precisions[j]
         log_det += math.log(growth)
         total += precisions[j] / growth
         pull += precisions[j] / growth * targets[j]
@@ -48,7 +48,7 @@ def common_part(odds, precisions, targets):
     squares = mean * mean
     for j in range(precisions.size):
         residual = targets[j] - math.sqrt(rho) * mean
-        squares += precisions[j] / (1.0 + own * precisions[j]) * residual * residual
+        squares += precisions[j] / (1.0 + level_var * precisions[j]) * residual * residual
     return precision, mean, -0.5 * (log_det + math.log(precision) + squares)
 
 
@@ -75,10 +75,10 @@ def draw_factor(odds, precisions, targets, out, rng):
     """Write a posterior draw of a factor with equal correlation into out (m, ≥ 1)."""
     precision, mean, _ = common_part(odds, precisions, targets)
     common = math.sqrt(correlation(odds)) * (mean + rng.standard_normal() / math.sqrt(precision))
-    own = 1.0 / (1.0 + odds)
+    level_var = 1.0 / (1.0 + odds)
     for j in range(precisions.size):
-        growth = 1.0 + own * precisions[j]
-        out[j, 0] = (common + own * precisions[j] * targets[j]) / growth + math.sqrt(own / growth) * rng.standard_normal()
+        growth = 1.0 + level_var * precisions[j]
+        out[j, 0] = (common + level_var * precisions[j] * targets[j]) / growth + math.sqrt(level_var / growth) * rng.standard_normal()
 
 
 @part
@@ -140,10 +140,10 @@ def draw_inverse_wishart(dof, scale, out, rng):
 
 
 @kernel
-def draw_covariance(factors, heard, start, out, rng):
-    """Write a draw of an axis's covariance given the factors (R, M, S), from place start on, of the components that are heard into out.
+def draw_covariance(factors, used, start, out, rng):
+    """Write a draw of an axis's covariance given the factors (R, M, S), from place start on, of the components that are used into out.
 
-    With no component heard this is a draw from the prior.
+    With no component used this is a draw from the prior.
     """
     m = out.shape[0]
     scale = np.zeros((m, m))
@@ -151,7 +151,7 @@ def draw_covariance(factors, heard, start, out, rng):
     for i in range(m):
         scale[i, i] = EXTRA - 1.0
     for c in range(factors.shape[0]):
-        if heard[c]:
+        if used[c]:
             dof += 1
             for i in range(m):
                 for j in range(i + 1):

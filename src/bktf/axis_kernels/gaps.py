@@ -11,10 +11,10 @@ SAME_GAP = 1e-12  # gaps that differ by less than this share are one: far below 
 
 
 class Gaps(NamedTuple):
-    """The different gaps, and for each place that asked, which of them it has."""
+    """The different gaps, and which of them each of some points has."""
 
     values: Floats  # (G,)
-    places: NDArray[np.int64]  # (·,)
+    gap_of: NDArray[np.int64]  # (·,)
 
 
 def different_gaps(gaps: Floats) -> Gaps:
@@ -33,14 +33,14 @@ def different_gaps(gaps: Floats) -> Gaps:
 def steps_along(coords: Floats) -> Gaps:
     """The gap before each point of an increasing sequence; the first point has none and gets 0."""
     gaps = different_gaps(np.diff(coords))
-    return Gaps(gaps.values, np.concatenate((np.zeros(1, dtype=np.int64), gaps.places)))
+    return Gaps(gaps.values, np.concatenate((np.zeros(1, dtype=np.int64), gaps.gap_of)))
 
 
 class Plan(NamedTuple):
     """How new points lie between known ones."""
 
     gaps: Floats  # (G,) the different gaps
-    places: NDArray[np.int64]  # (u, 4): left known point or −1, right known point, gap to the left and right or −1
+    neighbours: NDArray[np.int64]  # (u, 4): left known point or −1, right known point, gap to the left and right or −1
 
 
 def plan_between(coords: Floats, new_coords: Floats, joint: bool) -> Plan:
@@ -59,9 +59,9 @@ def plan_between(coords: Floats, new_coords: Floats, joint: bool) -> Plan:
     has_left, has_right = np.isfinite(left_x), right < coords.size
     right = np.minimum(right, coords.size - 1)
     gaps = different_gaps(np.concatenate((new_coords[has_left] - left_x[has_left], coords[right[has_right]] - new_coords[has_right])))
-    places = np.full((new_coords.size, 4), -1, dtype=np.int64)
-    places[:, 0] = left
-    places[:, 1] = right
-    places[has_left, 2] = gaps.places[: has_left.sum()]
-    places[has_right, 3] = gaps.places[has_left.sum() :]
-    return Plan(gaps.values, places)
+    neighbours = np.full((new_coords.size, 4), -1, dtype=np.int64)
+    neighbours[:, 0] = left
+    neighbours[:, 1] = right
+    neighbours[has_left, 2] = gaps.gap_of[: has_left.sum()]
+    neighbours[has_right, 3] = gaps.gap_of[has_left.sum() :]
+    return Plan(gaps.values, neighbours)

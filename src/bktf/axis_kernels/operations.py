@@ -89,16 +89,16 @@ def _update_nothing(
     return lengthscale
 
 
-_COVARIANCE = (CUBE, INTS, INT, MATRIX, RNG)  # factors, whether each component is heard, start, out
+_COVARIANCE = (CUBE, INTS, INT, MATRIX, RNG)  # factors, whether each component is used, start, out
 
 
 @operation(VOID, *_COVARIANCE)
-def _draw_covariance(factors, heard, start, out, rng):
-    levels.draw_covariance(factors, heard, start, out, rng)
+def _draw_covariance(factors, used, start, out, rng):
+    levels.draw_covariance(factors, used, start, out, rng)
 
 
 @operation(VOID, *_COVARIANCE)
-def _draw_no_covariance(factors, heard, start, out, rng):
+def _draw_no_covariance(factors, used, start, out, rng):
     pass
 
 
@@ -152,54 +152,54 @@ def update_factors(
     )
 
 
-_KNOWN = (MATRIX, VECTOR, VECTOR, GRID)  # states (m, size) at coords, new_coords, and how they lie: gaps, places of `bridges.Plan`
+_KNOWN = (MATRIX, VECTOR, VECTOR, GRID)  # states (m, size) at coords, new_coords, and how they lie: gaps, neighbours of `bridges.Plan`
 
 
 @operation(VOID, *_AXIS, *_KNOWN, MATRIX, RNG)
-def _draw_between_matern32(kind, period, given, lengthscale, coords, states, new_coords, gaps, places, out, rng):
-    matern32.draw_between(lengthscale, states, gaps, places, out, rng)
+def _draw_between_matern32(kind, period, given, lengthscale, coords, states, new_coords, gaps, neighbours, out, rng):
+    matern32.draw_between(lengthscale, states, gaps, neighbours, out, rng)
 
 
 @operation(VOID, *_AXIS, *_KNOWN, MATRIX, RNG)
-def _draw_between_markov(kind, period, given, lengthscale, coords, states, new_coords, gaps, places, out, rng):
+def _draw_between_markov(kind, period, given, lengthscale, coords, states, new_coords, gaps, neighbours, out, rng):
     statespace.draw_between(kind, lengthscale, coords, states, new_coords, out, rng)
 
 
 @operation(VOID, *_AXIS, *_KNOWN, MATRIX, RNG)
-def _draw_between_dense(kind, period, given, lengthscale, coords, states, new_coords, gaps, places, out, rng):
+def _draw_between_dense(kind, period, given, lengthscale, coords, states, new_coords, gaps, neighbours, out, rng):
     dense.draw_between(kind, period, given, lengthscale, coords, states, new_coords, out, rng)
 
 
 @operation(VOID, *_AXIS, *_KNOWN, MATRIX, RNG)
-def _draw_between_levels(kind, period, given, lengthscale, coords, states, new_coords, gaps, places, out, rng):
+def _draw_between_levels(kind, period, given, lengthscale, coords, states, new_coords, gaps, neighbours, out, rng):
     levels.draw_between(lengthscale, states, out, rng)
 
 
 @operation(VOID, *_AXIS, *_KNOWN, VECTOR, VECTOR)
-def _moments_between_matern32(kind, period, given, lengthscale, coords, states, new_coords, gaps, places, means, variances):
-    matern32.moments_between(lengthscale, states, gaps, places, means, variances)
+def _moments_between_matern32(kind, period, given, lengthscale, coords, states, new_coords, gaps, neighbours, means, variances):
+    matern32.moments_between(lengthscale, states, gaps, neighbours, means, variances)
 
 
 @operation(VOID, *_AXIS, *_KNOWN, VECTOR, VECTOR)
-def _moments_between_markov(kind, period, given, lengthscale, coords, states, new_coords, gaps, places, means, variances):
+def _moments_between_markov(kind, period, given, lengthscale, coords, states, new_coords, gaps, neighbours, means, variances):
     statespace.moments_between(kind, lengthscale, coords, states, new_coords, means, variances)
 
 
 @operation(VOID, *_AXIS, *_KNOWN, VECTOR, VECTOR)
-def _moments_between_dense(kind, period, given, lengthscale, coords, states, new_coords, gaps, places, means, variances):
+def _moments_between_dense(kind, period, given, lengthscale, coords, states, new_coords, gaps, neighbours, means, variances):
     dense.moments_between(kind, period, given, lengthscale, coords, states, new_coords, means, variances)
 
 
 @operation(VOID, *_AXIS, *_KNOWN, VECTOR, VECTOR)
-def _moments_between_levels(kind, period, given, lengthscale, coords, states, new_coords, gaps, places, means, variances):
+def _moments_between_levels(kind, period, given, lengthscale, coords, states, new_coords, gaps, neighbours, means, variances):
     levels.moments_between(lengthscale, states, means, variances)
 
 
 class Between(NamedTuple):
     """What can be asked of a factor between the points where it is known, as pointers."""
 
-    draw: Any  # (kind, period, given, lengthscale, coords, states, new_coords, gaps, places, out, rng); writes a joint draw
-    moments: Any  # (…, gaps, places, means, variances); writes each point's own mean and variance
+    draw: Any  # (kind, period, given, lengthscale, coords, states, new_coords, gaps, neighbours, out, rng); writes a joint draw
+    moments: Any  # (…, gaps, neighbours, means, variances); writes each point's own mean and variance
 
 
 def between(kind: int) -> Between:
@@ -214,7 +214,7 @@ def between(kind: int) -> Between:
 
 
 @kernel
-def draw_all_between(draw, kind, period, given, lengthscales, coords, states, new_coords, gaps, places, out, first, last, rng):
+def draw_all_between(draw, kind, period, given, lengthscales, coords, states, new_coords, gaps, neighbours, out, first, last, rng):
     """Write states at new_coords for draws first ≤ k < last, given states (K, R, m, size) at coords, into out.
 
     A length-scale that is not a number marks a component that is not active here: its factor is 1.
@@ -225,12 +225,12 @@ def draw_all_between(draw, kind, period, given, lengthscales, coords, states, ne
                 for j in range(new_coords.size):
                     out[k, r, j, 0] = 1.0
             else:
-                draw(kind, period, given, lengthscales[k, r], coords, states[k, r], new_coords, gaps, places, out[k, r], rng)
+                draw(kind, period, given, lengthscales[k, r], coords, states[k, r], new_coords, gaps, neighbours, out[k, r], rng)
 
 
 @kernel
 def all_moments_between(
-    moments, kind, period, given, lengthscales, coords, states, new_coords, gaps, places, means, variances, first, last
+    moments, kind, period, given, lengthscales, coords, states, new_coords, gaps, neighbours, means, variances, first, last
 ):  # fmt: skip
     """Write mean and variance (K, R, u) of the factors at each of new_coords, for draws first ≤ k < last, given states at coords."""
     for k in range(first, last):
@@ -241,5 +241,5 @@ def all_moments_between(
                     variances[k, r, j] = 0.0
             else:
                 moments(
-                    kind, period, given, lengthscales[k, r], coords, states[k, r], new_coords, gaps, places, means[k, r], variances[k, r]
+                    kind, period, given, lengthscales[k, r], coords, states[k, r], new_coords, gaps, neighbours, means[k, r], variances[k, r]
                 )

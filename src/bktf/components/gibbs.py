@@ -83,12 +83,12 @@ def update_covariances(problem, state, from_prior, rng):
         if problem.full[d]:
             start = problem.starts[d]
             m = problem.starts[d + 1] - start
-            heard = np.zeros(n_components, np.int64)
+            used = np.zeros(n_components, np.int64)
             for c in range(n_components):
                 if problem.active[c, d] and not from_prior:
-                    heard[c] = 1
+                    used[c] = 1
             drawn = np.empty((m, m))
-            problem.operations.covariance(state.factors, heard, start, drawn, rng)
+            problem.operations.covariance(state.factors, used, start, drawn, rng)
             covariance = state.covariances[problem.covariance_index[d]]
             for i in range(m):
                 for j in range(m):
@@ -285,10 +285,10 @@ def run(problem, state, work, draws, n_burn_in, per_sweep, step, n_steps, rng):
     """
     if step == 0:
         refresh(problem, state)
-    for now in range(step, step + n_steps):
-        take_step(problem, state, work, now % per_sweep, rng)
-        k = now // per_sweep - n_burn_in
-        if k >= 0 and now % per_sweep == per_sweep - 1:
+    for step_number in range(step, step + n_steps):
+        take_step(problem, state, work, step_number % per_sweep, rng)
+        k = step_number // per_sweep - n_burn_in
+        if k >= 0 and step_number % per_sweep == per_sweep - 1:
             record(state, draws, k)
 
 

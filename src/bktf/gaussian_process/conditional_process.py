@@ -20,8 +20,8 @@ from bktf.gaussian_process.process_model import pair_separations
 from bktf.product_forms.cp_tensors import Moments
 
 MAX_JOINT = 256  # points that are drawn together; beyond that, block after block
-LEAST = 1e-14  # of the variance before anything was observed: what is left of it is not known better than this
-ROUNDING = 1e-10  # of the variance, added where a joint draw needs a factor of a covariance that is singular
+MIN_VARIANCE_SHARE = 1e-14  # of the variance before anything was observed: what is left of it is not known better than this
+JITTER_SHARE = 1e-10  # of the variance, added where a joint draw needs a factor of a covariance that is singular
 
 
 @kernel
@@ -60,9 +60,9 @@ def moments(covariance, sizes, coefficients, roots, means, variances, solved):
         means[k] = 0.0
         variances[k] = sizes[k]
     for a in range(n):
-        row, own, coefficient = solved[a], covariance[a], coefficients[a]
+        row, row_covariance, coefficient = solved[a], covariance[a], coefficients[a]
         for k in range(n_draws):
-            means[k] += coefficient[k] * own[k]
+            means[k] += coefficient[k] * row_covariance[k]
             row[k] = 0.0
         for i in range(a + 1):
             root, other = roots[a, i], covariance[i]
@@ -71,7 +71,7 @@ def moments(covariance, sizes, coefficients, roots, means, variances, solved):
         for k in range(n_draws):
             variances[k] -= row[k] * row[k]
     for k in range(n_draws):
-        variances[k] = max(variances[k], LEAST * sizes[k])
+        variances[k] = max(variances[k], MIN_VARIANCE_SHARE * sizes[k])
 
 
 @kernel
@@ -127,8 +127,8 @@ class ConditionalProcess(NamedTuple):
 
     def moments_at(self, points: Floats) -> Moments:
         """The same at scaled points (N, D)."""
-        places = [np.unique(points[:, d], return_inverse=True) for d in range(points.shape[1])]
-        return self.moments([self.table(d, coords) for d, (coords, _) in enumerate(places)], np.stack([i for _, i in places], axis=1))
+        located = [np.unique(points[:, d], return_inverse=True) for d in range(points.shape[1])]
+        return self.moments([self.table(d, coords) for d, (coords, _) in enumerate(located)], np.stack([i for _, i in located], axis=1))
 
     def covariances(self, first: Floats, second: Floats) -> Floats:
         """Covariances of h between scaled points before anything was observed, (K, n, n2)."""
@@ -149,7 +149,7 @@ class ConditionalProcess(NamedTuple):
 
     def _joint(self, points: Floats, rng: np.random.Generator) -> Floats:
         cross, covariance = self.covariances(self.observed, points), self.covariances_at(points)
-        covariance += ROUNDING * self.sizes[:, None, None] * np.eye(len(points))
+        covariance += JITTER_SHARE * self.sizes[:, None, None] * np.eye(len(points))
         spread = np.linalg.eigh(covariance)
         root = spread.eigenvectors * np.sqrt(np.maximum(spread.eigenvalues, 0.0))[:, None, :]
         drawn = rng.standard_normal((len(self.logs), len(points), 1))

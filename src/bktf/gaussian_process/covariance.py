@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 SQRT5 = math.sqrt(5.0)
 LOG_ODDS_HIGH = 8.0  # of ρ
-LEAST_EXPONENT = -700.0  # exp of less is not told from 0 here
+MIN_EXPONENT = -700.0  # exp of less is not told from 0 here
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # their sum is log 2; the first has few bits, so n·LN2_HIGH is exact
 TO_WHOLE = 1.5 * 2.0**52  # added to a number it leaves the nearest whole one in the last bits
@@ -34,22 +34,22 @@ def n_logs(n_dims: int) -> int:
 
 
 @kernel
-def exponentiate(x, room):
-    """Overwrite x ≤ 0 with exp(x) to the last bit or two; room is as long as x.
+def exponentiate(x, buffer):
+    """Overwrite x ≤ 0 with exp(x) to the last bit or two; buffer is as long as x.
 
     The library's exp takes one number at a time, and most of a suggestion went into it. These loops the compiler turns into instructions
     for several numbers: exp(x) = 2ⁿ·exp(r), n the whole number nearest to x / log 2, exp(r) a polynomial, and 2ⁿ an addition to the
     exponent's bits.
     """
     for i in range(x.size):
-        v = x[i] if x[i] > LEAST_EXPONENT else LEAST_EXPONENT
+        v = x[i] if x[i] > MIN_EXPONENT else MIN_EXPONENT
         shifted = v * LOG2_E + TO_WHOLE
-        room[i] = shifted
+        buffer[i] = shifted
         n = shifted - TO_WHOLE
         r = (v - n * LN2_HIGH) - n * LN2_LOW
         tail = E6 + r * (E7 + r * (E8 + r * (E9 + r * (E10 + r * (E11 + r * E12)))))
         x[i] = 1.0 + r * (1.0 + r * (E2 + r * (E3 + r * (E4 + r * (E5 + r * tail)))))
-    bits, powers = x.view(np.int64), room.view(np.int64)
+    bits, powers = x.view(np.int64), buffer.view(np.int64)
     for i in range(x.size):
         bits[i] += powers[i] << 52
 
@@ -61,22 +61,22 @@ def share_of(log_odds):
 
 
 @part
-def correlations_along(apart, on_levels, log, room, out):
-    """Write the correlation along one axis, without ρ, into out (P,); room is as long.
+def correlations_along(distances, on_levels, log, buffer, out):
+    """Write the correlation along one axis, without ρ, into out (P,); buffer is as long.
 
-    apart (P,): |x_d − x'_d| on the scaled axis; on levels 1 where they differ and 0 where they do not.
+    distances (P,): |x_d − x'_d| on the scaled axis; on levels 1 where they differ and 0 where they do not.
     """
     if on_levels:
         loss = 1.0 / (1.0 + math.exp(log))
         for p in range(out.size):
-            out[p] = 1.0 - apart[p] * loss
+            out[p] = 1.0 - distances[p] * loss
         return
     inverse = SQRT5 * math.exp(-log)
     for p in range(out.size):
-        out[p] = -inverse * apart[p]
-    exponentiate(out, room)
+        out[p] = -inverse * distances[p]
+    exponentiate(out, buffer)
     for p in range(out.size):
-        r = inverse * apart[p]
+        r = inverse * distances[p]
         out[p] *= 1.0 + r + r * r / 3.0
 
 
@@ -106,9 +106,9 @@ def correlate(separations, on_levels, logs, along, out):
     multiply_axes(along, on_levels, share_of(logs[n_dims + 1]), n_dims, out)
 
 
-def correlations(apart: Floats, on_levels: bool, logs: Floats, shares: Floats) -> Floats:
+def correlations(distances: Floats, on_levels: bool, logs: Floats, shares: Floats) -> Floats:
     """κ_d at distances, in a last dimension for each of K draws with these parameters of the axis and these ρ, (K,) both."""
     if on_levels:
-        return np.where((apart > 0.0)[..., None], 1.0 / (1.0 + np.exp(-logs)), 1.0)
-    r = apart[..., None] * (SQRT5 * np.exp(-logs))
+        return np.where((distances > 0.0)[..., None], 1.0 / (1.0 + np.exp(-logs)), 1.0)
+    r = distances[..., None] * (SQRT5 * np.exp(-logs))
     return np.asarray(shares + (1.0 - shares) * (1.0 + r + r * r / 3.0) * np.exp(-r))

@@ -36,7 +36,7 @@ def write_rows(values, size, nugget, C):
 def factor_at(separations, on_levels, logs, noise_precision, along, product, C):
     """Write the factor U of C at these parameters; return the log determinant, NaN without a factor.
 
-    along (D, P) and product (P,) are room.
+    along (D, P) and product (P,) are buffer.
     """
     correlate(separations, on_levels, logs, along, product)
     write_rows(product, math.exp(logs[on_levels.size]), 1.0 / noise_precision, C)
@@ -59,35 +59,35 @@ def log_evidence(product, size, nugget, residual, C, solved):
 
 
 @part
-def log_prior(place, value, log_means, log_vars, noise_shape, noise_rate):
-    """Of one parameter's logarithm: normal, or that of a gamma variable for the noise precision, the last place."""
-    if place == log_means.size:
+def log_prior(index, value, log_means, log_vars, noise_shape, noise_rate):
+    """Of one parameter's logarithm: normal, or that of a gamma variable for the noise precision, the last index."""
+    if index == log_means.size:
         return noise_shape * value - noise_rate * math.exp(value)
-    off = value - log_means[place]
-    return -0.5 * off * off / log_vars[place]
+    off = value - log_means[index]
+    return -0.5 * off * off / log_vars[index]
 
 
 @part
-def bounds(place, n_dims):
+def bounds(index, n_dims):
     """Between which numbers a parameter lies: log l_d, then log a, the log odds of ρ, log τ."""
-    if place < n_dims:
+    if index < n_dims:
         return LOG_LENGTHSCALE_LOW, LOG_LENGTHSCALE_HIGH
-    return (-LOG_ODDS_HIGH, LOG_ODDS_HIGH) if place == n_dims + 1 else (LOG_SIZE_LOW, LOG_SIZE_HIGH)
+    return (-LOG_ODDS_HIGH, LOG_ODDS_HIGH) if index == n_dims + 1 else (LOG_SIZE_LOW, LOG_SIZE_HIGH)
 
 
 @part
-def product_at(place, trial, separations, on_levels, along, others, fresh, room, out):
-    """Write Π_d κ_d where the parameter at `place` has its trial value into out; for an axis, its new correlations into fresh.
+def product_at(index, trial, separations, on_levels, along, others, fresh, buffer, out):
+    """Write Π_d κ_d where the parameter at `index` has its trial value into out; for an axis, its new correlations into fresh.
 
     others: the product over all axes but the one that changes; along: the correlations before the change.
     """
     n_dims = on_levels.size
     share = share_of(trial[n_dims + 1])
-    if place < n_dims:
-        correlations_along(separations[place], on_levels[place], trial[place], room, fresh)
+    if index < n_dims:
+        correlations_along(separations[index], on_levels[index], trial[index], buffer, fresh)
         copy_into(others, out)
-        multiply_axis(fresh, on_levels[place], share, out)
-    elif place == n_dims + 1:
+        multiply_axis(fresh, on_levels[index], share, out)
+    elif index == n_dims + 1:
         multiply_axes(along, on_levels, share, n_dims, out)
     else:
         copy_into(others, out)
@@ -104,38 +104,38 @@ def update_parameters(
     n_dims, n_pairs = separations.shape
     n, n_logs = residual.size, logs.size
     trial = np.empty(n_logs + 1)
-    for place in range(n_logs):
-        trial[place] = logs[place]
+    for index in range(n_logs):
+        trial[index] = logs[index]
     trial[n_logs] = math.log(noise_precision[0])
     along, others, fresh = np.empty((n_dims, n_pairs)), np.empty(n_pairs), np.empty(n_pairs)
-    product, room, C, solved = np.empty(n_pairs), np.empty(n_pairs), np.empty((n, n)), np.empty(n)
+    product, buffer, C, solved = np.empty(n_pairs), np.empty(n_pairs), np.empty((n, n)), np.empty(n)
     correlate(separations, on_levels, logs, along, product)
     current = log_evidence(product, math.exp(trial[n_dims]), math.exp(-trial[n_logs]), residual, C, solved)
-    for place in range(n_logs + (0 if noise_known else 1)):
-        multiply_axes(along, on_levels, share_of(trial[n_dims + 1]), place, others)
-        x = trial[place]
-        width = SLICE_WIDTH * (math.sqrt(log_vars[place]) if place < n_logs else 1.5)
-        low, high = bounds(place, n_dims)
-        level = current + log_prior(place, x, log_means, log_vars, noise_shape, noise_rate) + math.log(1.0 - rng.random())
+    for index in range(n_logs + (0 if noise_known else 1)):
+        multiply_axes(along, on_levels, share_of(trial[n_dims + 1]), index, others)
+        x = trial[index]
+        width = SLICE_WIDTH * (math.sqrt(log_vars[index]) if index < n_logs else 1.5)
+        low, high = bounds(index, n_dims)
+        level = current + log_prior(index, x, log_means, log_vars, noise_shape, noise_rate) + math.log(1.0 - rng.random())
         left = x - width * rng.random()
         right = min(left + width, high)
         left = max(left, low)
         for _ in range(MAX_SHRINKS):
-            trial[place] = left + (right - left) * rng.random()
-            product_at(place, trial, separations, on_levels, along, others, fresh, room, product)
+            trial[index] = left + (right - left) * rng.random()
+            product_at(index, trial, separations, on_levels, along, others, fresh, buffer, product)
             evidence = log_evidence(product, math.exp(trial[n_dims]), math.exp(-trial[n_logs]), residual, C, solved)
-            if evidence + log_prior(place, trial[place], log_means, log_vars, noise_shape, noise_rate) > level:
+            if evidence + log_prior(index, trial[index], log_means, log_vars, noise_shape, noise_rate) > level:
                 current = evidence
-                if place < n_dims:
-                    copy_into(fresh, along[place])
+                if index < n_dims:
+                    copy_into(fresh, along[index])
                 break
-            if trial[place] < x:
-                left = trial[place]
+            if trial[index] < x:
+                left = trial[index]
             else:
-                right = trial[place]
-            trial[place] = x
-    for place in range(n_logs):
-        logs[place] = trial[place]
+                right = trial[index]
+            trial[index] = x
+    for index in range(n_logs):
+        logs[index] = trial[index]
     noise_precision[0] = math.exp(trial[n_logs])
 
 
@@ -176,13 +176,13 @@ def draw_values(separations, on_levels, logs, noise_precision, residual, out, rn
 @kernel
 def draw_parameters(n_dims, log_means, log_vars, logs, rng):
     """Write the parameters of a process, drawn from their priors, into logs (D + 2,)."""
-    for place in range(logs.size):
-        low, high = bounds(place, n_dims)
-        logs[place] = log_means[place]
+    for index in range(logs.size):
+        low, high = bounds(index, n_dims)
+        logs[index] = log_means[index]
         for _ in range(1000):
-            proposal = log_means[place] + math.sqrt(log_vars[place]) * rng.standard_normal()
+            proposal = log_means[index] + math.sqrt(log_vars[index]) * rng.standard_normal()
             if low < proposal < high:
-                logs[place] = proposal
+                logs[index] = proposal
                 break
 
 

@@ -10,7 +10,7 @@ from gpytorch.distributions import MultivariateNormal
 from bktf._checks import whole_number
 from bktf.surrogate.posterior import Posterior
 
-LEAST_VARIANCE = 1e-6  # share of the variance of y that every draw keeps, so that covariances can be factorised
+MIN_VARIANCE = 1e-6  # share of the variance of y that every draw keeps, so that covariances can be factorised
 
 
 class BKTFModel(Model):  # type: ignore[misc]
@@ -35,7 +35,7 @@ class BKTFModel(Model):  # type: ignore[misc]
             raise ValueError(f"n_draws must lie in [1, {posterior.n_draws}], the draws of the posterior; got {n_draws!r}")
         self._posterior = posterior
         self._chosen = torch.linspace(0, posterior.n_draws - 1, count).round().long().tolist()
-        self._least = LEAST_VARIANCE * float(posterior.standardisation.scale) ** 2
+        self._min_variance = MIN_VARIANCE * float(posterior.standardisation.scale) ** 2
 
     @property
     def num_outputs(self) -> int:
@@ -77,7 +77,7 @@ class BKTFModel(Model):  # type: ignore[misc]
         mean, variance = self._posterior.moments_by_draw(flat)  # (K, n) each
         shape = (len(self._chosen), *X.shape[:-1])
         means = torch.as_tensor(mean[self._chosen]).reshape(shape).movedim(0, -2).to(X)
-        variances = torch.as_tensor(variance[self._chosen]).reshape(shape).movedim(0, -2).to(X) + self._least
+        variances = torch.as_tensor(variance[self._chosen]).reshape(shape).movedim(0, -2).to(X) + self._min_variance
         if isinstance(observation_noise, torch.Tensor):  # BoTorch's way to give the noise's variances
             variances = variances + observation_noise.squeeze(-1).unsqueeze(-2).to(X)
         elif observation_noise:

@@ -45,11 +45,11 @@ def normal_scores(chains: Floats) -> Floats:
     count = len(draws)
     order = np.argsort(draws, axis=0, kind="stable")
     ordered = np.take_along_axis(draws, order, axis=0)
-    place = np.broadcast_to(np.arange(count)[:, None], ordered.shape)
+    position = np.broadcast_to(np.arange(count)[:, None], ordered.shape)
     rises = ordered[1:] != ordered[:-1]
     edge = np.ones((1, ordered.shape[1]), dtype=bool)
-    first = np.maximum.accumulate(np.where(np.concatenate((edge, rises)), place, 0), axis=0)  # of those tied with each
-    last = np.minimum.accumulate(np.where(np.concatenate((rises, edge)), place, count - 1)[::-1], axis=0)[::-1]
+    first = np.maximum.accumulate(np.where(np.concatenate((edge, rises)), position, 0), axis=0)  # of those tied with each
+    last = np.minimum.accumulate(np.where(np.concatenate((rises, edge)), position, count - 1)[::-1], axis=0)[::-1]
     ranks = np.empty_like(draws)
     np.put_along_axis(ranks, order, 1.0 + 0.5 * (first + last), axis=0)
     return np.asarray(ndtri((ranks - 0.375) / (count + 0.25))).reshape(chains.shape)

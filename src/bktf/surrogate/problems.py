@@ -58,7 +58,7 @@ def make_component_problem(spec: ModelSpec, data: Data) -> ComponentProblem:
         cells=np.array(cells, dtype=np.uint32),
         coords=np.concatenate(coords),
         starts=_starts([c.size for c in coords]),
-        steps=np.concatenate([s.places for s in steps]),
+        steps=np.concatenate([s.gap_of for s in steps]),
         gaps=np.concatenate([s.values for s in steps]),
         gap_starts=_starts([s.values.size for s in steps]),
         kinds=kinds,
