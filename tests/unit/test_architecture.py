@@ -7,10 +7,11 @@ from pathlib import Path
 from conftest import ROOT
 
 ROOMS = [
-    "engine", "analysis", "surrogate", "components", "gaussian_process", "axis_kernels", "product_forms", "_compiled", "version", "_checks", "_compiled.numba_options", "_compiled.cholesky", "_compiled.slice_sampling", "_compiled.vector_loops", "axis_kernels.state_space", "axis_kernels.matern32", "axis_kernels.dense", "axis_kernels.categorical", "axis_kernels.gaps", "gaussian_process.covariance", "gaussian_process.parameter_updates",
+    "engine", "analysis", "surrogate", "components", "gaussian_process", "axis_kernels", "_compiled", "version", "_checks", "_compiled.numba_options", "_compiled.cholesky", "_compiled.slice_sampling", "_compiled.vector_loops", "axis_kernels.state_space", "axis_kernels.matern32", "axis_kernels.dense", "axis_kernels.categorical", "axis_kernels.gaps", "gaussian_process.covariance", "gaussian_process.parameter_updates",
     "axis_kernels.operations", "components.chain_state", "components.conjugate_updates", "components.gibbs", "product_forms.cp_tensors", "components.alignment", "surrogate.diagnostics", "surrogate.npz_file", "axis_kernels.kernel_choice", "surrogate.priors", "axis_kernels.axes", "surrogate.standardisation", "components.chains",
-    "product_forms.hull", "product_forms.cp_forms", "product_forms.best_first_maximum", "acquisition.cell_scores", "gaussian_process.process_draws", "acquisition.process_scores", "acquisition.gradient_search", "spaces.axis_refinement", "acquisition.restricted_search", "acquisition.grid_choice",
-    "acquisition.choice", "acquisition", "acquisition.improvement", "surrogate.posterior_file", "surrogate.posterior", "surrogate.fitting", "analysis.leave_one_out", "integrations.arviz", "integrations", "warmup",
+    "product_forms.hull", "product_forms.cp_forms", "product_forms.axis_ascent", "product_forms.best_first_maximum", "product_forms", "gaussian_process.process_draws", "spaces.axis_refinement",
+    "acquisition.found", "acquisition.scores", "acquisition.posterior_view", "acquisition.component_loops", "acquisition.component_scores", "acquisition.process_loops", "acquisition.process_scores", "acquisition.grid_search", "acquisition.box_search", "acquisition.question",
+    "acquisition.choice", "acquisition.improvement", "acquisition", "surrogate.posterior_file", "surrogate.posterior", "surrogate.fitting", "analysis.leave_one_out", "integrations.arviz", "integrations", "warmup",
     "experiments", "experiments.functions", "experiments.problems",
     "spaces.parameters", "spaces", "spaces.feasible_points", "engine.history", "optuna_sampler.pruned_trials", "optuna_sampler.trials", "engine.settings", "surrogate.warping", "engine.outliers", "engine.subset", "engine.model_choice", "engine.start_design", "engine.suggestion",
     "optuna_sampler.sampler", "optuna_sampler", "integrations.sklearn", "integrations.botorch", "optimize", "demo",
