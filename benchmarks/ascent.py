@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bktf
-from bktf.acquisition import choice
-from bktf.acquisition import grid_choice as best_cells
-from bktf.product_forms.cp_forms import make_forms
+from bktf.acquisition import component_scores
+from bktf.acquisition.component_scores import component_score
+from bktf.acquisition.posterior_view import PosteriorView
 
 Floats = NDArray[np.float64]
 
@@ -32,17 +32,17 @@ def shortfall(sizes: tuple[int, ...], n: int, function: str, seed: int, name: st
     axes = [np.linspace(0, 1, m) for m in sizes]
     X = np.stack([axis[rng.integers(0, axis.size, n)] for axis in axes], axis=1)
     posterior = bktf.fit(axes, X, FUNCTIONS[function](X), seed=seed)
-    draws = choice.draws_of(posterior, np.empty((0, len(sizes))))
-    excluded = choice.cells_of(posterior, X, "X")
-    target = best_cells.make_target(draws, name, 2.0, False)
-    whole = best_cells.best_by_enumeration(target, excluded)
-    forms = make_forms(draws.factors, draws.weights, draws.active)
-    starts = best_cells.starting_cells(target, forms, draws.incumbents)
-    climbed = best_cells.best_by_ascent(target, excluded, starts, rng)
-    median = float(np.median(target.score(rng.integers(0, sizes, (4000, len(sizes))))))
-    if climbed is None or whole.score <= median:
-        return 0.0 if climbed is not None else 1.0
-    return (whole.score - climbed.score) / (whole.score - median)
+    component_scores.ENUMERATION_BUDGET = 10**12
+    whole = bktf.acquisition.choose(posterior, name, exclude=X, seed=seed)
+    component_scores.ENUMERATION_BUDGET = 0
+    climbed = bktf.acquisition.choose(posterior, name, exclude=X, seed=seed)
+    assert (whole.method, climbed.method) == ("enumeration", "coordinate ascent")
+    view = PosteriorView(posterior)
+    thresholds = np.full(view.n_draws, view.best(None))
+    score = component_score(view.components_on({}), name, 2.0, thresholds)
+    median = float(np.median(score.values(rng.integers(0, sizes, (4000, len(sizes))))))
+    median = median * view.units.scale + (view.units.mean if name == "ucb" else 0.0)
+    return 0.0 if whole.value <= median else (whole.value - climbed.value) / (whole.value - median)
 
 
 def main() -> int:

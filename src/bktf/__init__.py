@@ -4,12 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bktf import acquisition
+from bktf._version import __version__
 from bktf.analysis.leave_one_out import LeaveOneOut, leave_one_out
 from bktf.axis_kernels.kernel_choice import Periodic
 from bktf.surrogate.fitting import fit
 from bktf.surrogate.posterior import GridMoments, Posterior
 from bktf.surrogate.priors import Priors
-from bktf._version import __version__
 
 if TYPE_CHECKING:
     from bktf.optimize import Result, maximize, minimize

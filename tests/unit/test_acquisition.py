@@ -1,6 +1,7 @@
 """Acquisitions against their definition, and the promises of `choose`."""
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from scipy import stats
 
 import bktf
 from bktf import acquisition as acq
-from bktf.acquisition import cell_scores as scores
-from bktf.acquisition import choice
-from bktf.acquisition import grid_choice as best_cells
+from bktf.acquisition import component_loops as loops
+from bktf.acquisition import component_scores
+from bktf.acquisition.posterior_view import PosteriorView
 from seeds import seeded
 
 Floats = NDArray[np.float64]
@@ -73,7 +74,7 @@ def test_coordinate_ascent_finds_what_enumeration_finds(monkeypatch: pytest.Monk
         for acquisition in ("ei", "ucb"):
             whole = acq.choose(posterior, acquisition, exclude=posterior.X)
             with monkeypatch.context() as patch:
-                patch.setattr(best_cells, "ENUMERATE_BELOW", 0)
+                patch.setattr(component_scores, "ENUMERATION_BUDGET", 0)
                 climbed = acq.choose(posterior, acquisition, exclude=posterior.X)
             assert (whole.method, climbed.method) == ("enumeration", "coordinate ascent")
             assert not climbed.exact
@@ -92,13 +93,15 @@ def test_tensor_free_search_meets_the_enumeration_on_the_papers_small_grids(acqu
         axes = [np.linspace(0, 1, m) for m in sizes]
         X = np.stack([axis[rng.integers(0, axis.size, n)] for axis in axes], axis=1)
         posterior = bktf.fit(axes, X, np.cos(9 * X).prod(axis=1) - (X**2).sum(axis=1), seed=seeded(seed))
-        target = best_cells.make_target(choice.draws_of(posterior, np.empty((0, len(sizes)))), acquisition, 2.0, False)
+        view = PosteriorView(posterior)
+        thresholds = np.full(view.n_draws, view.best(None))
+        score = component_scores.component_score(view.components_on({}), acquisition, 2.0, thresholds)
         whole = acq.choose(posterior, acquisition, exclude=X)
         with monkeypatch.context() as patch:
-            patch.setattr(best_cells, "ENUMERATE_BELOW", 0)
+            patch.setattr(component_scores, "ENUMERATION_BUDGET", 0)
             climbed = acq.choose(posterior, acquisition, exclude=X)
         cells = rng.integers(0, sizes, (2000, len(sizes)))
-        median = float(np.median(target.score(cells))) * posterior.standardisation.scale
+        median = float(np.median(score.values(cells))) * posterior.standardisation.scale
         median += posterior.standardisation.mean if acquisition == "ucb" else 0.0
         misses += climbed.value < whole.value - 1e-3 * (whole.value - median)
     # None of 96 for each acquisition. Were it one in 200, five of these 48 would have a chance of 5e-6.
@@ -108,7 +111,7 @@ def test_tensor_free_search_meets_the_enumeration_on_the_papers_small_grids(acqu
 def test_never_an_excluded_cell_and_the_last_free_cell_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seeded(1))
     for seed, limit in itertools.product(range(6), (0, 10**9)):
-        monkeypatch.setattr(best_cells, "ENUMERATE_BELOW", limit)
+        monkeypatch.setattr(component_scores, "ENUMERATION_BUDGET", limit)
         posterior = small(seed, sizes=(4, 3, 3), n=5)
         _, points = cells_and_points(posterior)
         last = int(rng.integers(len(points)))
@@ -124,8 +127,6 @@ def test_never_an_excluded_cell_and_the_last_free_cell_is_found(monkeypatch: pyt
 
 @pytest.mark.parametrize("acquisition", ["max", "ucb", "ei"])
 def test_permuting_dimensions_or_components_leaves_the_value_the_same(acquisition: str) -> None:
-    from dataclasses import replace
-
     posterior = small(3, rank=3)
     value = acq.choose(posterior, acquisition).value
     order = [2, 0, 1]
@@ -149,17 +150,15 @@ def test_permuting_dimensions_or_components_leaves_the_value_the_same(acquisitio
 @pytest.mark.parametrize("acquisition", ["max", "ucb", "ei"])
 def test_turning_the_points_of_an_axis_around_turns_the_answer_around(acquisition: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No bias to the centre or to low indices: with factors rolled along their axis, the best cell rolls with them."""
-    monkeypatch.setattr(best_cells, "ENUMERATE_BELOW", 0)
+    monkeypatch.setattr(component_scores, "ENUMERATION_BUDGET", 0)
     posterior = small(4, sizes=(9, 8), n=10)
-    draws = choice.draws_of(posterior, np.empty((0, 2)))
-    rng = np.random.default_rng(seeded(0))
-    cell, score, *_ = best_cells.choose_cell(draws, acquisition, 2.0, set(), False, rng)
-    rolled = draws._replace(factors=tuple(np.roll(f, 3, axis=2) for f in draws.factors))
-    moved, moved_score, *_ = best_cells.choose_cell(rolled, acquisition, 2.0, set(), False, rng)
-    assert moved_score == pytest.approx(score, rel=1e-9)
-    assert cell is not None
-    assert moved is not None
-    np.testing.assert_array_equal(moved, (cell + 3) % [9, 8])
+    rolled = replace(posterior, states=tuple(np.roll(states, 3, axis=2) for states in posterior.states))
+    found, moved = acq.choose(posterior, acquisition), acq.choose(rolled, acquisition)
+    assert moved.value == pytest.approx(found.value, rel=1e-9)
+    assert found.point is not None
+    assert moved.point is not None
+    cell, moved_cell = ([int(axis.locate(p[d : d + 1])[0]) for d, axis in enumerate(posterior.grid)] for p in (found.point, moved.point))
+    assert moved_cell == [(cell[0] + 3) % 9, (cell[1] + 3) % 8]
 
 
 def test_argmin_is_the_argmax_of_the_negated_function() -> None:
@@ -219,15 +218,15 @@ def test_expected_improvement_with_weights_integrated_out_is_the_normal_mixture(
 @pytest.mark.parametrize("limit", [0, 10**9])
 def test_where_no_draw_improves_the_weights_are_integrated_out(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain EI is zero everywhere then, and the first cell of the grid would be as good as any."""
-    monkeypatch.setattr(best_cells, "ENUMERATE_BELOW", limit)
-    draws = choice.draws_of(small(9), np.empty((0, 3)))
-    draws = draws._replace(thresholds=draws.thresholds + 100.0)
-    cell, _, method, *_ = best_cells.choose_cell(draws, "ei", 2.0, set(), False, np.random.default_rng(seeded(0)))
-    expected, *_ = best_cells.choose_cell(draws, "ei", 2.0, set(), True, np.random.default_rng(seeded(0)))
-    assert method.endswith("weights integrated out")
-    assert cell is not None
-    assert expected is not None
-    np.testing.assert_array_equal(cell, expected)
+    monkeypatch.setattr(component_scores, "ENUMERATION_BUDGET", limit)
+    posterior = small(9)
+    best = float(posterior.y.max() + 100.0 * posterior.standardisation.scale)
+    found = acq.choose(posterior, "ei", best=best)
+    expected = acq.choose(posterior, "ei", best=best, integrate_weights=True)
+    assert found.method.endswith("weights integrated out")
+    assert found.point is not None
+    assert expected.point is not None
+    np.testing.assert_array_equal(found.point, expected.point)
 
 
 def test_log_expected_excess_is_finite_and_right_everywhere() -> None:
@@ -235,9 +234,9 @@ def test_log_expected_excess_is_finite_and_right_everywhere() -> None:
 
     table, weights, roots = np.ones((1, 1, 1)), np.zeros((1, 1)), np.ones((1, 1, 1))
     for z in [5.0, 0.0, -0.999, -1.001, -5.0, -24.9, -25.1, -1e3, -1e8]:
-        got = scores.score_cells(
-            scores.EI_WEIGHTS, 0.0, table, np.array([0, 1]), weights, roots, np.array([-z]), np.zeros((1, 1), np.int64)
-        )[0]
+        got = loops.score_cells(loops.EI_WEIGHTS, 0.0, table, np.array([0, 1]), weights, roots, np.array([-z]), np.zeros((1, 1), np.int64))[
+            0
+        ]
         with mpmath.workdps(400):
             x = mpmath.mpf(z)
             tail = -(x**2) / 2 - mpmath.log(2 * mpmath.pi) / 2 - 2 * mpmath.log(-x) if z < -500 else mpmath.mpf(0)

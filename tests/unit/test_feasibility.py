@@ -123,6 +123,7 @@ def test_a_thin_set_that_cannot_be_listed_is_walked_to_a_good_point() -> None:
         assert choice.point is not None
         assert choice.point.sum() == 20
         assert choice.method == "restricted walk"
+        assert choice.is_poor
         tried = as_set(posterior.X)
         left = feasible[[tuple(p) not in tried for p in feasible.tolist()]]
         assert (improvement(posterior, left) > choice.value * (1 + 1e-9)).sum() < 107

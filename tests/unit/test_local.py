@@ -1,6 +1,7 @@
 """The local component against dense formulas, its draws against exact moments, choosing against looking at every cell."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from scipy import stats
 import bktf
 from bktf import acquisition
 from bktf._compiled import slice_sampling
-from bktf.acquisition.gradient_search import make_ascent
+from bktf.acquisition.box_search import Box, search_box
+from bktf.acquisition.process_scores import ProcessBoxScore, process_box_score
 from bktf.gaussian_process import covariance as local_kernel
 from bktf.gaussian_process import parameter_updates as local
 from bktf.gaussian_process import process_draws as local_draws
@@ -237,28 +239,33 @@ def test_other_acquisitions_are_refused_and_so_is_no_model_at_all() -> None:
         smooth(rank=0, local=False)
 
 
-def ascent(n: int, threshold: float, seed: int = 0) -> Any:
+def box_score(n: int, threshold: float, seed: int = 0) -> ProcessBoxScore:
     """Log EI under 16 draws in a box with levels in the middle."""
     X, _, r = example(n, seed)
     logs = np.random.default_rng(seeded(seed + 1)).normal(-0.5, 0.5, (16, 5))
     draws = local_draws.local_draws(X, LEVELS, logs, np.full(16, 1e4), np.repeat(r[None], 16, axis=0))
+    return process_box_score(draws, np.full(16, threshold))
+
+
+def box(score: ProcessBoxScore, is_allowed: Callable[[Floats], bool]) -> Box:
+    """The unit square beside three levels, around the first four observations."""
     axes = (np.linspace(0, 1, 11), np.arange(3.0), np.linspace(0, 1, 11))
-    return make_ascent(draws, np.full(16, threshold), axes, ~LEVELS)
+    return Box(axes, ~LEVELS, score.process.observed[:4], is_allowed)
 
 
 @pytest.mark.parametrize("threshold", [-2.0, 1.0, 3.0, 8.0, 40.0])
 def test_the_gradient_of_log_ei_is_its_slope(threshold: float) -> None:
-    search = ascent(20, threshold)
+    score = box_score(20, threshold)
     rng = np.random.default_rng(seeded(2))
     for _ in range(5):
         x = np.array([rng.random(), rng.integers(0, 3), rng.random()])
-        value, gradient = search.value_and_gradient(x)
-        assert value == pytest.approx(search.values(x[None])[0], rel=1e-12)
+        value, gradient = score.value_and_gradient(x)
+        assert value == pytest.approx(score.values(x[None])[0], rel=1e-12)
         assert gradient[1] == 0.0
         for d in (0, 2):
             step = np.zeros(3)
             step[d] = 1e-6
-            slope = (search.value_and_gradient(x + step)[0] - search.value_and_gradient(x - step)[0]) / 2e-6
+            slope = (score.value_and_gradient(x + step)[0] - score.value_and_gradient(x - step)[0]) / 2e-6
             assert gradient[d] == pytest.approx(slope, rel=1e-4, abs=1e-6)
 
 
@@ -267,18 +274,17 @@ def test_the_best_point_between_axis_points_is_not_beaten_by_a_fine_grid() -> No
     cells = np.stack([g.ravel() for g in np.meshgrid(fine, np.arange(3.0), fine, indexing="ij")], axis=1)
     beaten = 0
     for seed in range(8):
-        search = ascent(15, 1.5, seed)
-        found = search.best(search.local.observed[:4], lambda _: True, np.random.default_rng(seeded(seed)))
-        assert found is not None
-        point, value, _ = found
-        assert value == pytest.approx(search.values(point[None])[0], rel=1e-12)
+        score = box_score(15, 1.5, seed)
+        found = search_box(score, box(score, lambda _: True), np.random.default_rng(seeded(seed)))
+        assert found.at is not None
+        point, value = found.at, found.score
+        assert value == pytest.approx(score.values(point[None])[0], rel=1e-12)
         assert point[1] in (0.0, 1.0, 2.0)
         assert np.all((point >= 0) & (point <= [1, 2, 1]))
-        away = search.best(
-            search.local.observed[:4], lambda p, point=point: bool(np.abs(p - point).max() > 1e-3), np.random.default_rng(seeded(seed))
-        )
-        assert away is not None
-        beaten += max(search.values(cells).max(), away.log_score) > value + 1e-3
+        elsewhere = box(score, lambda p, point=point: bool(np.abs(p - point).max() > 1e-3))  # type: ignore[misc]
+        away = search_box(score, elsewhere, np.random.default_rng(seeded(seed)))
+        assert away.at is not None
+        beaten += max(score.values(cells).max(), away.score) > value + 1e-3
     assert beaten <= 3  # none of 60; were it one in 50, four of eight would have a chance of 1e-5
 
 

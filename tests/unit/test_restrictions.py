@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 import bktf
 from bktf import acquisition as acq
-from bktf.acquisition import restricted_search as restrictions
+from bktf.acquisition import grid_search
 from seeds import seeded
 
 Floats = NDArray[np.float64]
@@ -75,7 +75,7 @@ def test_ascent_finds_nearly_what_enumeration_finds_under_restrictions(monkeypat
         posterior = small(seed, sizes=(9, 8, 7, 6), n=20)
         whole = acq.choose(posterior, "ei", exclude=posterior.X, feasible=lambda p: bool(p[0] + p[1] < 1))
         with monkeypatch.context() as patch:
-            patch.setattr(restrictions, "ENUMERATE_CELLS", 0)
+            patch.setattr(grid_search, "MAX_COMPARED", 0)
             climbed = acq.choose(posterior, "ei", exclude=posterior.X, feasible=lambda p: bool(p[0] + p[1] < 1))
         assert (whole.method, climbed.method) == ("restricted enumeration", "restricted ascent")
         shares.append(climbed.value / whole.value)

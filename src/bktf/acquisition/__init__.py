@@ -1,5 +1,20 @@
-"""Choosing the next point: scores and the searches for their maxima."""
+"""Choosing the next point: scores of draws × searches over grids and boxes."""
 
-from bktf.acquisition.choice import ACQUISITIONS, Choice, choose, choose_batch
+from bktf.acquisition.choice import Choice, choose, choose_batch
+from bktf.acquisition.draws import Draws
+from bktf.acquisition.improvement import expected_excess, improvement_beyond
+from bktf.acquisition.posterior_view import points_of
+from bktf.acquisition.question import ACQUISITIONS, check_acquisition, check_beta
 
-__all__ = ["ACQUISITIONS", "Choice", "choose", "choose_batch"]
+__all__ = [
+    "ACQUISITIONS",
+    "Choice",
+    "Draws",
+    "check_acquisition",
+    "check_beta",
+    "choose",
+    "choose_batch",
+    "expected_excess",
+    "improvement_beyond",
+    "points_of",
+]

@@ -1,97 +1,143 @@
-"""Acquisition scores of cells under draws with a local component: within a draw f is normal, so each score is a closed form.
+"""Scores under draws that are a Gaussian process, alone or beside components.
 
-log EI   log mean_k E max(N(μ_k, v_k) − threshold_k, 0), defined everywhere
-UCB      u + β·√v with mean and variance over draws and within them
+Within a draw f is normal at every point, so each score is a closed form of its moments there.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf._compiled.numba_options import kernel, part
-from bktf.acquisition.cell_scores import log_expected_excess
-from bktf.gaussian_process.conditional_process import ConditionalProcess, condition_process
+from bktf.acquisition import process_loops as loops
+from bktf.acquisition.posterior_view import GridFactors, PosteriorView
+from bktf.acquisition.scores import MAX_COMPARED, thresholds_of_draws
+from bktf.gaussian_process import ConditionalProcess, condition_process
+from bktf.gaussian_process.covariance import SQRT5
+from bktf.product_forms import Floats, Ints
 from bktf.product_forms import cp_tensors as cp
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-MOST_DRAWS = 16  # draws that take part; each costs n² for every cell that is looked at
+MAX_DRAWS = 16  # draws that take part; each costs n² for every cell that is looked at
 
 
-@part
-def log_improvement(means, variances, thresholds, out):
-    """Write log EI at a point of each draw into out (K,); return the logarithm of their mean."""
-    largest = -np.inf
-    for k in range(out.size):
-        deviation = math.sqrt(variances[k])
-        out[k] = math.log(deviation) + log_expected_excess((means[k] - thresholds[k]) / deviation)
-        largest = max(largest, out[k])
-    total = 0.0
-    for k in range(out.size):
-        total += math.exp(out[k] - largest)
-    return largest + math.log(total / out.size)
+class GivenPending(NamedTuple):
+    """Some of the draws of a process, given what each of them draws at pending points."""
 
-
-@kernel
-def log_improvements(means, variances, thresholds):
-    """Log EI (N,) at points from the draws' moments (N, K)."""
-    out, room = np.empty(len(means)), np.empty(thresholds.size)
-    for i in range(out.size):
-        out[i] = log_improvement(means[i], variances[i], thresholds, room)
-    return out
-
-
-class LocalScore(NamedTuple):
-    """The score of cells on some axes, from the draws that have a local component."""
-
-    local: ConditionalProcess
-    local_tables: tuple[Floats, ...]  # per axis (m_d, n, K)
-    factors: tuple[Floats, ...]  # per axis (K, R, m_d)
-    weights: Floats  # (K, R)
+    process: ConditionalProcess
     thresholds: Floats  # (K,)
-
-    def moments(self, cells: Ints) -> cp.Moments:
-        """Mean and variance (K, n) of f within each draw at cells (n, D)."""
-        own = self.local.moments(self.local_tables, cells)
-        return cp.Moments(own.mean + cp.values(self.factors, self.weights, cells), own.variance) if self.weights.any() else own
-
-    def log_improvement(self, cells: Ints) -> Floats:
-        """Log EI (n,)."""
-        each = self.moments(cells)
-        return np.asarray(log_improvements(np.ascontiguousarray(each.mean.T), np.ascontiguousarray(each.variance.T), self.thresholds))
+    kept: Ints  # (K,) which draws they are
 
 
 def given_pending(
-    local: ConditionalProcess, at_pending: Floats, pending: Floats, mark: float, rng: np.random.Generator
-) -> tuple[ConditionalProcess, Floats, Ints]:
-    """Some of the draws, what each must exceed, and which they are; pending points (p, D) count as observed where each draws them to be.
-
-    at_pending (K, p) is what the components say of them.
-    """
-    fewer, kept = local.thinned(MOST_DRAWS)
-    thresholds = np.full(len(kept), mark)
-    if len(pending):
-        drawn = fewer.draw_at(pending, rng)
-        thresholds = np.maximum(thresholds, (drawn + at_pending[kept]).max(axis=1))
-        observed, residuals = np.concatenate((fewer.observed, pending)), np.concatenate((fewer.residuals, drawn), axis=1)
-        fewer = condition_process(observed, fewer.on_levels, fewer.logs, fewer.noise_precision, residuals)
-    return fewer, thresholds, kept
-
-
-def make_score(
-    local: ConditionalProcess,
-    axes: tuple[Floats, ...],  # scaled points
-    factors: tuple[Floats, ...],
-    weights: Floats,
-    at_pending: Floats,  # (K, p) what the components say of pending points
-    pending: Floats,  # (p, D) scaled
-    mark: float,
+    view: PosteriorView,
+    best: float,
+    pending: Floats,
     rng: np.random.Generator,
-) -> LocalScore:
-    """The score of the cells of `axes`; each draw takes pending points as observed where it draws them to be."""
-    fewer, thresholds, kept = given_pending(local, at_pending, pending, mark, rng)
-    tables = tuple(fewer.table(d, points) for d, points in enumerate(axes))
-    return LocalScore(fewer, tables, tuple(f[kept] for f in factors), weights[kept], thresholds)
+) -> GivenPending:
+    """Some of the draws, with pending points (p, D) observed where each draws them to be."""
+    assert view.process is not None
+    process, kept = view.process.thinned(MAX_DRAWS)
+    if not len(pending):
+        return GivenPending(process, thresholds_of_draws(best, np.empty((len(kept), 0))), kept)
+    scaled, of_components = view.scaled(pending), view.components_at(pending)[kept]
+    drawn = process.draw_at(scaled, rng)
+    thresholds = thresholds_of_draws(best, drawn + of_components)
+    observed = np.concatenate((process.observed, scaled))
+    residuals = np.concatenate((process.residuals, drawn), axis=1)
+    noise_precision = process.noise_precision
+    process = condition_process(observed, process.on_levels, process.logs, noise_precision, residuals)
+    return GivenPending(process, thresholds, kept)
+
+
+class ProcessScore(NamedTuple):
+    """Log EI, or UCB, of the cells of a grid."""
+
+    process: ConditionalProcess
+    tables: tuple[Floats, ...]  # per axis (m_d, n, K)
+    components: GridFactors | None  # of the same draws
+    thresholds: Floats  # (K,)
+    beta: float | None  # of UCB; None for log EI
+
+    @property
+    def is_log(self) -> bool:
+        """Only for EI."""
+        return self.beta is None
+
+    @property
+    def n_enumerable(self) -> int:
+        """Each cell is expensive."""
+        return MAX_COMPARED
+
+    def starting_cells(self) -> Ints:
+        """None: the maxima of draws are not known."""
+        return np.empty((0, len(self.tables)), dtype=np.int64)
+
+    def moments(self, cells: Ints) -> cp.Moments:
+        """Mean and variance (K, n) of f within each draw at cells (n, D)."""
+        moments = self.process.moments(self.tables, cells)
+        if self.components is None:
+            return moments
+        of_components = cp.values(self.components.factors, self.components.weights, cells)
+        return cp.Moments(moments.mean + of_components, moments.variance)
+
+    def values(self, cells: Ints) -> Floats:
+        """Scores (n,) of cells (n, D)."""
+        mean, variance = self.moments(cells)
+        if self.beta is None:
+            by_cell = np.ascontiguousarray(mean.T), np.ascontiguousarray(variance.T)
+            return np.asarray(loops.log_improvements(*by_cell, self.thresholds))
+        center, square = mean.mean(axis=0), (mean**2 + variance).mean(axis=0)
+        spread = np.sqrt(np.maximum(square - center**2, 0.0))
+        return np.asarray(center + self.beta * spread)
+
+
+def process_score(
+    given: GivenPending,
+    axes: tuple[Floats, ...],  # scaled points
+    components: GridFactors | None,  # of all draws
+    beta: float | None,
+) -> ProcessScore:
+    """The score of the cells of some axes: UCB where beta is given, log EI otherwise."""
+    process, thresholds, kept = given
+    tables = tuple(process.table(d, points) for d, points in enumerate(axes))
+    if components is not None:
+        factors = tuple(f[kept] for f in components.factors)
+        components = GridFactors(factors, components.weights[kept], components.active)
+    return ProcessScore(process, tables, components, thresholds, beta)
+
+
+class ProcessBoxScore(NamedTuple):
+    """Log EI at scaled points of a box; only for draws without components."""
+
+    process: ConditionalProcess
+    inverse: Floats  # (D, K) √5 / length-scale, or the correlation on an axis of levels
+    thresholds: Floats  # (K,)
+
+    @property
+    def is_log(self) -> bool:
+        """Always."""
+        return True
+
+    def values(self, points: Floats) -> Floats:
+        """Log EI (n,) at scaled points (n, D)."""
+        return np.asarray(loops.log_improvements_at(*self._arguments(), points))
+
+    def value_and_gradient(self, point: Floats) -> tuple[float, Floats]:
+        """Log EI and its gradient (D,) at a scaled point."""
+        gradient = np.empty(point.size)
+        value = loops.log_improvement_and_gradient(*self._arguments(), point, gradient)
+        return float(value), gradient
+
+    def _arguments(self) -> tuple[NDArray[np.float64] | NDArray[np.bool_], ...]:
+        draws = self.process
+        return (
+            draws.observed, draws.on_levels, self.inverse, draws.shares, draws.sizes,
+            draws.coefficients, draws.roots, self.thresholds,
+        )  # fmt: skip
+
+
+def process_box_score(process: ConditionalProcess, thresholds: Floats) -> ProcessBoxScore:
+    """Log EI over the box of the axes of a process."""
+    logs = process.logs[:, :-2]
+    correlations, rates = 1.0 / (1.0 + np.exp(-logs)), SQRT5 * np.exp(-logs)
+    inverse = np.where(process.on_levels, correlations, rates)
+    return ProcessBoxScore(process, np.ascontiguousarray(inverse.T), thresholds)

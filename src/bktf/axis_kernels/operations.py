@@ -241,5 +241,15 @@ def all_moments_between(
                     variances[k, r, j] = 0.0
             else:
                 moments(
-                    kind, period, given, lengthscales[k, r], coords, states[k, r], new_coords, gaps, neighbours, means[k, r], variances[k, r]
+                    kind,
+                    period,
+                    given,
+                    lengthscales[k, r],
+                    coords,
+                    states[k, r],
+                    new_coords,
+                    gaps,
+                    neighbours,
+                    means[k, r],
+                    variances[k, r],
                 )

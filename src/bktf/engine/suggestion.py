@@ -195,8 +195,7 @@ def next_point(
         choice = ask(None, np.empty((0, len(signed.grid))))
     if choice.point is None:
         raise NothingFeasible(NOTHING_FOUND)
-    is_poor = choice.method.endswith(("restricted walk", "restricted search"))
-    return Suggestion(choice.point, _plain_improvement(choice, model, strategy), is_repeat, is_poor)
+    return Suggestion(choice.point, _plain_improvement(choice, model, strategy), is_repeat, choice.is_poor)
 
 
 def next_points(

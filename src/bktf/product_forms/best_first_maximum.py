@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf.product_forms import hull
+from bktf.product_forms.axis_ascent import MAX_PASSES, climb_once
 from bktf.product_forms.cp_forms import Floats, Forms, Ints
 
 Mask = NDArray[np.bool_]
@@ -28,7 +29,7 @@ FLAT = 1e-13  # a direction in which points differ by less than this share of th
 BUDGET = 3000  # boxes that may be opened for forms with four or more coordinates
 
 
-class Found(NamedTuple):
+class FormMaximum(NamedTuple):
     """A cell, what it is worth, and the most that any allowed cell can be worth."""
 
     cell: Ints  # (D,)
@@ -137,14 +138,14 @@ class Box(NamedTuple):
     allowed: Mask
 
 
-def maximum_over_draws(forms: Forms, excluded: set[tuple[int, ...]], draws: Ints | None = None) -> Found | None:
+def maximum_over_draws(forms: Forms, excluded: set[tuple[int, ...]], draws: Ints | None = None) -> FormMaximum | None:
     """The best cell that is not excluded, over all given draws; None where nothing is left."""
     draws = np.arange(len(forms.coordinates)) if draws is None else draws
     n_coordinates = forms.coordinates.shape[1]
     counter = itertools.count()
     everything = np.ones(forms.starts[-1], dtype=bool)
     heap: list[Box] = []
-    best: Found | None = None
+    best: FormMaximum | None = None
     opened = 0
 
     def push(draw: int, allowed: Mask) -> None:
@@ -169,7 +170,7 @@ def maximum_over_draws(forms: Forms, excluded: set[tuple[int, ...]], draws: Ints
             value, cell = solve_in_space(forms, box.draw, box.allowed)
             heapq.heappush(heap, Box(-value, next(counter), box.draw, True, cell, box.allowed))
         elif tuple(box.cell) not in excluded:
-            return Found(box.cell, -box.negative_bound, -box.negative_bound, box.draw)
+            return FormMaximum(box.cell, -box.negative_bound, -box.negative_bound, box.draw)
         else:
             for part in _without(forms.starts, box.allowed, box.cell):
                 push(box.draw, part)
@@ -212,24 +213,16 @@ def _halves(forms: Forms, box: Box) -> Iterable[Mask]:
         yield part
 
 
-def _better(forms: Forms, draws: Ints, box: Box, excluded: set[tuple[int, ...]], best: Found | None) -> Found | None:
+def _better(forms: Forms, draws: Ints, box: Box, excluded: set[tuple[int, ...]], best: FormMaximum | None) -> FormMaximum | None:
     """The best cell so far after climbing from the box's own cell, one coordinate at a time; its value is the best of all draws."""
     one = Forms(forms.coordinates[box.draw : box.draw + 1], forms.additive, forms.starts)
-    cell = box.cell.copy()
+    cell = box.cell
     value = -math.inf if tuple(cell) in excluded else float(one.values(cell[None])[0, 0])
-    for _ in range(20):
+    inside = [np.flatnonzero(box.allowed[a:b]) for a, b in itertools.pairwise(forms.starts)]
+    lines = list(enumerate(inside))
+    for _ in range(MAX_PASSES):
         before = value
-        for d in range(forms.n_dims):
-            inside = np.flatnonzero(box.allowed[forms.starts[d] : forms.starts[d + 1]])
-            line = np.repeat(cell[None], inside.size, axis=0)
-            line[:, d] = inside
-            values = one.values(line)[0]
-            for i in np.argsort(-values):
-                if values[i] <= value:
-                    break
-                if tuple(line[i]) not in excluded:
-                    cell, value = line[i], float(values[i])
-                    break
+        cell, value = climb_once(lambda line: one.values(line)[0], lines, (cell, value), lambda c: tuple(c) not in excluded)
         if value <= before:
             break
     if value == -math.inf:
@@ -237,5 +230,5 @@ def _better(forms: Forms, draws: Ints, box: Box, excluded: set[tuple[int, ...]],
     over_draws = forms.values(cell[None])[draws, 0]
     draw = int(over_draws.argmax())
     if best is None or over_draws[draw] > best.value:
-        return Found(cell, float(over_draws[draw]), math.inf, int(draws[draw]))
+        return FormMaximum(cell, float(over_draws[draw]), math.inf, int(draws[draw]))
     return best

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bktf._typing import Bools, Floats, Ints
-from bktf.acquisition.choice import choose, points_of
+from bktf.acquisition import Draws, choose, points_of
 from bktf.acquisition.improvement import expected_excess, improvement_beyond
 from bktf.axis_kernels import Axis, check_points
-from bktf.components import ComponentDraws, ResidualDraws
-from bktf.gaussian_process import ProcessDraws
 from bktf.product_forms import Moments
 from bktf.surrogate.diagnostics import OBSERVED, OTHER, UNSEEN, Diagnostics, diagnose
 from bktf.surrogate.model_spec import ModelSpec
@@ -49,7 +47,7 @@ class Posterior:
     spec: ModelSpec
     seed: int
     standardisation: Standardisation
-    draws: ComponentDraws | ProcessDraws | ResidualDraws
+    draws: Draws
 
     def __repr__(self) -> str:
         """Sizes and the noise level."""

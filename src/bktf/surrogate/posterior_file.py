@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf._typing import Floats
+from bktf.acquisition import Draws
 from bktf.axis_kernels import Axis, AxisKernel
 from bktf.components import ComponentDraws, ResidualDraws
 from bktf.gaussian_process import ProcessDraws, condition_process, n_logs
@@ -37,7 +38,7 @@ class PosteriorFields(NamedTuple):
     spec: ModelSpec
     seed: int
     standardisation: Standardisation
-    draws: ComponentDraws | ProcessDraws | ResidualDraws
+    draws: Draws
 
 
 def write_posterior(path: str | os.PathLike[str], posterior: PosteriorFields) -> None:

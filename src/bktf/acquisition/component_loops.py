@@ -1,14 +1,16 @@
 """Acquisition scores over draws, and coordinate ascent on them.
 
-A *score* turns the values f_k(x) of K draws (or, with the weights integrated out, K normal distributions) into one number:
+A *score* turns the values f_k(x) of K draws into one number, or K normal distributions where the
+weights are integrated out:
 
     EI           mean_k max(f_k(x) − threshold_k, 0)
-    UCB          u + β·√v with mean u and variance v over draws                          (paper: section 3.4)
-    EI, weights  mean_k E max(N(μ_k(x), σ_k²(x)) − threshold_k, 0), μ_k and σ_k from the posterior of the weights given the factors
-                 of draw k; in logarithms, so it is defined where plain EI is 0
+    UCB          u + β·√v with mean u and variance v over draws             (paper: section 3.4)
+    EI, weights  mean_k E max(N(μ_k(x), σ_k²(x)) − threshold_k, 0), μ_k and σ_k from the posterior
+                 of the weights given the factors of draw k; in logarithms, so it is defined where
+                 plain EI is 0
 
-Tables are laid out (M, R, K): all draws of a component at one axis point lie together. With the products of all other axes cached,
-moving along one axis costs O(K·R) per point.
+Tables are laid out (M, R, K): all draws of a component at one axis point lie together. With the
+products of all other axes cached, moving along one axis costs O(K·R) per point.
 """
 
 import math
@@ -21,27 +23,33 @@ EI = 0
 UCB = 1
 EI_WEIGHTS = 2
 
+DENSITY_AT_0 = 0.3989422804014327  # 1 / √(2π)
+LOG_ROOT_2PI = 0.9189385332046727
+ROOT_HALF = 0.7071067811865476
 TAIL = -25.0  # below this, four terms of the asymptotic series are right to 1e-8
 
 
 @part
 def log_expected_excess(z):
-    """log(φ(z) + z·Φ(z)), the logarithm of the expected excess of a standard normal over −z, without cancellation."""
-    if z > -1.0:
-        return math.log(math.exp(-0.5 * z * z) * 0.3989422804014327 + 0.5 * z * math.erfc(-z * 0.7071067811865476))
+    """log(φ(z) + z·Φ(z)), of the expected excess of a standard normal over −z, precisely."""
     if z > TAIL:
-        ratio = 0.5 * math.erfc(-z * 0.7071067811865476) / (math.exp(-0.5 * z * z) * 0.3989422804014327)
-        return -0.5 * z * z - 0.9189385332046727 + math.log1p(z * ratio)
+        density = math.exp(-0.5 * z * z) * DENSITY_AT_0
+        probability = 0.5 * math.erfc(-z * ROOT_HALF)
+        if z > -1.0:
+            return math.log(density + z * probability)
+        return -0.5 * z * z - LOG_ROOT_2PI + math.log1p(z * (probability / density))
     y = 1.0 / (z * z)
-    return -0.5 * z * z - 0.9189385332046727 - 2.0 * math.log(-z) + math.log1p(y * (-3.0 + y * (15.0 - 105.0 * y)))
+    series = y * (-3.0 + y * (15.0 - 105.0 * y))
+    return -0.5 * z * z - LOG_ROOT_2PI - 2.0 * math.log(-z) + math.log1p(series)
 
 
 @part
 def score_of(kind, beta, products, weights, roots, thresholds, values):
-    """The score of one point from its products (R, K); values (K,) is room for those of the draws.
+    """The score of one point from its products (R, K); values (K,) is overwritten.
 
-    weights (R, K): the draws' own, or posterior means; roots (R, R, K): with the weights integrated out, the inverse Cholesky factors of
-    their posterior precisions (lower triangular), otherwise not read.
+    weights (R, K): drawn, or their posterior means. roots (R, R, K): with the weights integrated
+    out, the inverse Cholesky factors of their posterior precisions (lower triangular), otherwise
+    not read.
     """
     n_components, n_draws = products.shape
     for k in range(n_draws):
@@ -123,7 +131,10 @@ def is_excluded(cell, axis, value, excluded):
 
 @kernel
 def score_cells(kind, beta, table, starts, weights, roots, thresholds, cells):
-    """Scores (n,) of cells (n, D); cells that differ from the one before on the last axis alone, as in an enumeration, cost least."""
+    """Scores (n,) of cells (n, D).
+
+    Cells that differ from the one before on the last axis alone, as in an enumeration, cost least.
+    """
     n_dims = starts.size - 1
     others = np.empty((table.shape[1], table.shape[2]))
     products = np.empty((table.shape[1], table.shape[2]))
@@ -145,10 +156,13 @@ def score_cells(kind, beta, table, starts, weights, roots, thresholds, cells):
 
 
 @kernel
-def ascend(kind, beta, table, starts, weights, roots, thresholds, excluded, max_passes, cells, scores):
-    """Climb from each of cells (n, D), whose scores are known, one axis at a time, past excluded cells; overwrites both.
+def ascend(
+    kind, beta, table, starts, weights, roots, thresholds, excluded, max_passes, cells, scores,
+):  # fmt: skip
+    """Overwrite cells (n, D) and their known scores by where coordinate ascents from them end.
 
-    A start that is excluded itself has score −∞ and moves to the best allowed neighbour, if it has one.
+    Excluded cells are passed. A start that is excluded itself has score −∞ and moves to the best
+    allowed neighbour, if it has one.
     """
     others = np.empty((table.shape[1], table.shape[2]))
     products = np.empty((table.shape[1], table.shape[2]))

@@ -1,0 +1,185 @@
+"""The best allowed point of a box under a smooth score, where some axes have only certain values.
+
+On a grid the cells of an axis can all be compared. Between them the score has a gradient, so the
+search climbs from the best of many candidates: continuous coordinates together by L-BFGS, the
+others one after the other. A chance of success has no gradient, and what is allowed may be
+anything, so from where the gradient leads the search goes on by trying points nearby.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bktf.acquisition.found import Found
+from bktf.acquisition.grid_search import MAX_ASKED
+from bktf.acquisition.scores import BoxScore, ChanceWeighted
+from bktf.product_forms import Floats, best_allowed, best_few_allowed, climb_once
+
+AnyBoxScore = BoxScore | ChanceWeighted[BoxScore]
+Valued = tuple[Floats, float]  # a scaled point (D,) and its score
+
+N_CANDIDATES_ANYWHERE = 256
+N_CANDIDATES_NEAR = 256  # near the best observed points
+NEAR_DISTANCES = (0.003, 0.3)  # of these, as shares of the axes, uniform in the logarithm
+N_GRADIENT_CLIMBERS = 5  # L-BFGS takes most of the time of a search
+MIN_CLIMBER_DISTANCE = 0.1  # on at least one axis, so that climbers start on different hills
+N_GRADIENT_STEPS = 25  # of L-BFGS in each round
+MAX_ROUNDS = 4  # of L-BFGS and a pass over the other axes
+MIN_GAIN = 1e-3  # of a log score, below which a round has brought nothing
+N_NEARBY_STARTS = 2  # allowed points around which others are tried
+N_NEARBY = 64  # points tried in each round
+NEARBY_DISTANCES = (0.1, 0.03, 0.01, 0.003)  # of each round, as shares of the axes
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """The points of a box, and which of them may be chosen; everything scaled."""
+
+    axes: tuple[Floats, ...]  # points; a single one where an axis is fixed
+    is_continuous: NDArray[np.bool_]  # (D,) axes with every coordinate between the ends
+    incumbents: Floats  # (n, D) points to look around
+    is_allowed: Callable[[Floats], bool]  # of one point (D,)
+
+    def random_on(self, d: int, n: int, rng: np.random.Generator) -> Floats:
+        """Random coordinates (n,) on one axis."""
+        points = self.axes[d]
+        if self.is_continuous[d]:
+            return rng.uniform(points[0], points[-1], n)
+        return rng.choice(points, n)
+
+    def random(self, n: int, rng: np.random.Generator) -> Floats:
+        """Random points (n, D)."""
+        return np.stack([self.random_on(d, n, rng) for d in range(len(self.axes))], axis=1)
+
+    def clip(self, d: int, coordinates: Floats) -> Floats:
+        """Coordinates moved to the nearest end of an axis where they lie outside."""
+        return np.clip(coordinates, self.axes[d][0], self.axes[d][-1])
+
+
+def search_box(score: AnyBoxScore, box: Box, rng: np.random.Generator) -> Found:
+    """The best allowed point that was found; where no candidate is allowed, near incumbents."""
+    smooth = score.plain if isinstance(score, ChanceWeighted) else score
+    candidates = _candidates(box, rng)
+    values = smooth.values(candidates)
+    starts = _spread(candidates, values)
+    ends = [_climb(smooth, box, (candidates[i], float(values[i]))) for i in starts]
+    points = np.concatenate((np.stack([point for point, _ in ends]), candidates))
+    values = np.concatenate(([value for _, value in ends], values))
+    if isinstance(score, ChanceWeighted):
+        values = score.weigh(values, points)
+    elif box.is_allowed(points[values.argmax()]):
+        return Found(points[values.argmax()], float(values.max()), "gradient ascent")
+    allowed = best_few_allowed(points, values, box.is_allowed, N_NEARBY_STARTS)
+    is_thin = not allowed
+    if is_thin:
+        unknown = [(point, -math.inf) for point in box.incumbents]
+        allowed = unknown + _any_allowed(score, box, rng)
+    tried = [_try_nearby(score, box, start, rng) for start in allowed]
+    point, value = max(tried, key=lambda valued: valued[1])
+    if value == -math.inf:
+        return Found(None, -math.inf, "nothing allowed")
+    method = "restricted search" if is_thin else "gradient ascent"
+    return Found(point, value, method, is_thin=is_thin)
+
+
+def _candidates(box: Box, rng: np.random.Generator) -> Floats:
+    """Points (n, D): near incumbents in some of their coordinates, and anywhere."""
+    n_dims, n = len(box.axes), N_CANDIDATES_NEAR
+    anywhere = box.random(N_CANDIDATES_ANYWHERE, rng)
+    near = box.incumbents[np.arange(n) % len(box.incumbents)].copy()
+    nearest, farthest = NEAR_DISTANCES
+    distance = np.exp(rng.uniform(math.log(nearest), math.log(farthest), n))
+    share = np.maximum(rng.random(n), 1.0 / n_dims)
+    for d in range(n_dims):
+        is_moved = rng.random(n) < share
+        if box.is_continuous[d]:
+            step = distance * rng.standard_normal(n)
+            near[:, d] = box.clip(d, near[:, d] + np.where(is_moved, step, 0.0))
+        else:
+            is_moved &= rng.random(n) < 0.5
+            near[:, d] = np.where(is_moved, box.random_on(d, n, rng), near[:, d])
+    return np.concatenate((near, anywhere))
+
+
+def _spread(candidates: Floats, values: Floats) -> list[int]:
+    """The best candidates that are not next to each other."""
+    chosen: list[int] = []
+    for i in np.argsort(-values, kind="stable").tolist():
+        distances = np.abs(candidates[chosen] - candidates[i]).max(axis=1)
+        if distances.min(initial=math.inf) > MIN_CLIMBER_DISTANCE:
+            chosen.append(i)
+            if len(chosen) == N_GRADIENT_CLIMBERS:
+                break
+    return chosen
+
+
+def _climb(score: BoxScore, box: Box, start: Valued) -> Valued:
+    """A local maximum: continuous coordinates together, the others one by one, in turn."""
+    point, value = start
+    lines = [(int(d), box.axes[d]) for d in np.flatnonzero(~box.is_continuous)]
+    for _ in range(MAX_ROUNDS):
+        before = value
+        if box.is_continuous.any():
+            point, value = _climb_continuous(score, box, (point, value))
+        point, value = climb_once(score.values, lines, (point, value), lambda _: True)
+        if value < before + MIN_GAIN or not lines:
+            break
+    return point, value
+
+
+def _climb_continuous(score: BoxScore, box: Box, start: Valued) -> Valued:
+    """A local maximum over the continuous coordinates."""
+    from scipy.optimize import minimize  # heavy, and only needed here
+
+    point, value = start
+    free = box.is_continuous
+
+    def negative(x: Floats) -> tuple[float, Floats]:
+        full = point.copy()
+        full[free] = x
+        found, gradient = score.value_and_gradient(full)
+        return -found, -gradient[free]
+
+    bounds = [(box.axes[d][0], box.axes[d][-1]) for d in np.flatnonzero(free)]
+    result = minimize(
+        negative,
+        point[free],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": N_GRADIENT_STEPS},
+    )
+    if not -result.fun > value:
+        return start
+    better = point.copy()
+    better[free] = result.x
+    return better, float(-result.fun)
+
+
+def _any_allowed(score: AnyBoxScore, box: Box, rng: np.random.Generator) -> list[Valued]:
+    """An allowed point that turns up at random; nothing where they are too rare."""
+    for _ in range(0, MAX_ASKED, N_CANDIDATES_ANYWHERE):
+        for point in box.random(N_CANDIDATES_ANYWHERE, rng):
+            if box.is_allowed(point):
+                return [(point, float(score.values(point[None])[0]))]
+    return []
+
+
+def _try_nearby(score: AnyBoxScore, box: Box, start: Valued, rng: np.random.Generator) -> Valued:
+    """The best allowed of ever nearer points, each round around the best so far."""
+    point, value = start
+    for distance in NEARBY_DISTANCES:
+        around = np.repeat(point[None], N_NEARBY, axis=0)
+        for d in range(len(box.axes)):
+            if box.is_continuous[d]:
+                step = distance * rng.standard_normal(N_NEARBY)
+                around[:, d] = box.clip(d, around[:, d] + step)
+            else:
+                is_moved = rng.random(N_NEARBY) < distance
+                around[:, d] = np.where(is_moved, box.random_on(d, N_NEARBY, rng), around[:, d])
+        better = best_allowed(around, score.values(around), box.is_allowed, value)
+        point, value = better or (point, value)
+    return point, value

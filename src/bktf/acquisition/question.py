@@ -1,0 +1,175 @@
+"""What a caller of `choose` asks, checked, and as a question about cells or about scaled points."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bktf.acquisition.box_search import Box
+from bktf.acquisition.grid_search import Grid
+from bktf.acquisition.posterior_view import PosteriorView
+from bktf.axis_kernels.axes import SAME_POINT
+from bktf.product_forms import Floats, Ints
+
+ACQUISITIONS = ("ei", "ucb", "max", "thompson")
+N_STARTING_INCUMBENTS = 16  # best observed points that are among the starts on a grid
+N_NEAR_INCUMBENTS = 4  # best observed points around which a search of a box tries candidates
+POOL_TOLERANCE = 1e-12  # relative: a listed feasible point is the axis point this near
+
+
+@dataclass(frozen=True)
+class Question:
+    """The arguments of `choose`, beside the posterior and the points."""
+
+    acquisition: str
+    beta: float
+    integrate_weights: bool
+    feasible: Callable[[Floats], bool] | None
+    chance: Callable[[Floats], Floats] | None
+    fixed: dict[int, float]
+    best: float | None
+    free: frozenset[int]
+    seed: int
+
+    def __post_init__(self) -> None:
+        check_acquisition(self.acquisition)
+        check_beta(self.beta)
+        if any(isinstance(d, bool) or not isinstance(d, int | np.integer) for d in self.free):
+            got = sorted(map(str, self.free))
+            raise ValueError(f"free must name axes by their numbers; got {got}")
+        if self.best is not None and not math.isfinite(self.best):
+            refusal = "best must be a finite number in the units of y, or None; got"
+            raise ValueError(f"{refusal} {self.best!r}")
+
+
+def check_acquisition(acquisition: str) -> None:
+    """Refuse a name that is no acquisition."""
+    if acquisition not in ACQUISITIONS:
+        names = ", ".join(map(repr, ACQUISITIONS))
+        raise ValueError(f"acquisition must be one of {names}; got {acquisition!r}")
+
+
+def check_beta(beta: float) -> None:
+    """Refuse a weight that is negative or no number."""
+    is_number = isinstance(beta, int | float | np.number) and not isinstance(beta, bool)
+    if not is_number or not math.isfinite(beta) or beta < 0:
+        raise ValueError(f"beta must be a number of at least 0; got {beta!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """The part of a posterior's axes where fixed axes keep one of their points."""
+
+    view: PosteriorView
+    question: Question
+    fixed: dict[int, int]  # axis: index of the point that it keeps
+    taken: Floats  # (n, D) points that must not be chosen, in the user's units
+
+    @property
+    def axes(self) -> tuple[Floats, ...]:
+        """Points of the axes in the user's units, a single one where an axis is fixed."""
+        axes = [axis.points for axis in self.view.grid]
+        for d, j in self.fixed.items():
+            axes[d] = axes[d][j : j + 1]
+        return tuple(axes)
+
+    @property
+    def scaled_axes(self) -> tuple[Floats, ...]:
+        """The same as the model sees them."""
+        pairs = zip(self.view.grid, self.axes, strict=True)
+        return tuple(axis.scale(points) for axis, points in pairs)
+
+    def points(self, cells: Ints) -> Floats:
+        """The points (n, D) of cells (n, D), in the user's units."""
+        return np.stack([axis[cells[:, d]] for d, axis in enumerate(self.axes)], axis=1)
+
+    def grid(self) -> Grid:
+        """The cells of the axes."""
+        axes, feasible = self.axes, self.question.feasible
+        incumbents = self.view.located(self.view.best_points(N_STARTING_INCUMBENTS))
+        incumbents[:, list(self.fixed)] = 0
+
+        def is_feasible(cell: Ints) -> bool:
+            assert feasible is not None
+            return bool(feasible(np.array([axis[j] for axis, j in zip(axes, cell, strict=True)])))
+
+        return Grid(
+            sizes=tuple(axis.size for axis in axes),
+            excluded=self._excluded(),
+            incumbents=incumbents,
+            feasible=None if feasible is None else is_feasible,
+            pool=_cells_on(axes, getattr(feasible, "points", None)),
+        )
+
+    def chance_of_cells(self) -> Callable[[NDArray[Any]], Floats] | None:
+        """The chance of success as a function of cells (n, D)."""
+        chance = self.question.chance
+        on_axes = getattr(chance, "on_axes", None)
+        if on_axes is not None:  # it knows a faster way for points of a grid
+            faster: Callable[[NDArray[Any]], Floats] = on_axes(self.axes)
+            return faster
+        return None if chance is None else lambda cells: chance(self.points(cells))
+
+    def box(self) -> Box:
+        """The box that the axes span, some of them continuous."""
+        axes, feasible = self.scaled_axes, self.question.feasible
+        taken = self.view.scaled(self.taken)
+        incumbents = self.view.scaled(self.view.best_points(N_NEAR_INCUMBENTS))
+        for d in self.fixed:
+            incumbents[:, d] = axes[d][0]
+
+        def is_allowed(point: Floats) -> bool:
+            distances = np.abs(taken - point).max(axis=1)
+            if not np.all(distances > SAME_POINT):
+                return False
+            return feasible is None or bool(feasible(self.view.unscaled(point[None])[0]))
+
+        free = self.question.free - self.fixed.keys()
+        is_continuous = np.array([d in free for d in range(len(axes))])
+        return Box(axes, is_continuous, incumbents, is_allowed)
+
+    def chance_of_points(self) -> Callable[[NDArray[Any]], Floats] | None:
+        """The chance of success as a function of scaled points (n, D)."""
+        chance = self.question.chance
+        return None if chance is None else lambda points: chance(self.view.unscaled(points))
+
+    def _excluded(self) -> set[tuple[int, ...]]:
+        """The cells that must not be chosen; a point between axis points stands on none."""
+        cells = self.view.located(self.taken)
+        is_cell = (cells >= 0).all(axis=1)
+        for d, j in self.fixed.items():
+            is_cell &= cells[:, d] == j
+            cells[:, d] = 0
+        return {tuple(cell) for cell in cells[is_cell].tolist()}
+
+
+def make_domain(view: PosteriorView, question: Question, taken: Floats) -> Domain:
+    """Where to search, with the axes that the question names checked."""
+    n_dims = len(view.grid)
+    for d in question.free:
+        if d not in range(n_dims) or view.grid[d].kernel.on_levels:
+            raise ValueError(f"free must name ordered axes among 0 … {n_dims - 1}; got {d!r}")
+    fixed = {}
+    for d, value in question.fixed.items():
+        if d not in range(n_dims):
+            raise ValueError(f"fixed must name axes among 0 … {n_dims - 1}; got {d!r}")
+        fixed[d] = int(view.grid[d].locate(np.array([value], dtype=float))[0])
+        if fixed[d] < 0:
+            refusal = f"fixed[{d}] must be a point of axis {d}; got {value!r}"
+            raise ValueError(f"{refusal}. Add it to the axis before fitting")
+    return Domain(view, question, fixed, taken)
+
+
+def _cells_on(axes: tuple[Floats, ...], points: Floats | None) -> Ints | None:
+    """The cells of those points (N, D) that lie on axes; None for None."""
+    if points is None:
+        return None
+    cells = np.empty(points.shape, dtype=np.int64)
+    is_cell = np.ones(len(points), dtype=bool)
+    for d, axis in enumerate(axes):
+        cells[:, d] = np.minimum(np.searchsorted(axis, points[:, d]), axis.size - 1)
+        is_cell &= np.isclose(axis[cells[:, d]], points[:, d], rtol=POOL_TOLERANCE, atol=0.0)
+    return cells[is_cell]
