@@ -127,20 +127,29 @@ def test_permuting_dimensions_or_components_leaves_the_value_the_same(acquisitio
     from dataclasses import replace
 
     posterior = small(3, rank=3)
-    value = acq.choose(posterior, acquisition).value
+    value, draws = acq.choose(posterior, acquisition).value, posterior.draws.components
     order = [2, 0, 1]
     turned = replace(
         posterior,
         grid=tuple(posterior.grid[d] for d in order),
         X=posterior.X[:, order],
-        states=tuple(posterior.states[d] for d in order),
-        lengthscales=posterior.lengthscales[:, :, order],
+        draws=replace(
+            draws,
+            axes=tuple(draws.axes[d] for d in order),
+            active=draws.active[:, order],
+            states=tuple(draws.states[d] for d in order),
+            lengthscales=draws.lengthscales[:, :, order],
+            offsets=draws.offsets[:, :, order],
+        ),
     )
     relabelled = replace(
         posterior,
-        weights=posterior.weights[:, order],
-        lengthscales=posterior.lengthscales[:, order],
-        states=tuple(s[:, order] for s in posterior.states),
+        draws=replace(
+            draws,
+            weights=draws.weights[:, order],
+            lengthscales=draws.lengthscales[:, order],
+            states=tuple(s[:, order] for s in draws.states),
+        ),
     )
     assert acq.choose(turned, acquisition).value == pytest.approx(value, rel=1e-9)
     assert acq.choose(relabelled, acquisition).value == pytest.approx(value, rel=1e-9)

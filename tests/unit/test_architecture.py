@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Imports go down only: each room may use the rooms before it, never those after."""
 
 import ast
@@ -7,21 +6,29 @@ from pathlib import Path
 from conftest import ROOT
 
 ROOMS = [
-    "engine", "analysis", "surrogate", "components", "gaussian_process", "axis_kernels", "product_forms", "_compiled", "version", "_checks", "_compiled.numba_options", "_compiled.cholesky", "_compiled.slice_sampling", "_compiled.vector_loops", "axis_kernels.state_space", "axis_kernels.matern32", "axis_kernels.dense", "axis_kernels.categorical", "axis_kernels.gaps", "gaussian_process.covariance", "gaussian_process.parameter_updates",
-    "axis_kernels.operations", "components.chain_state", "components.conjugate_updates", "components.gibbs", "product_forms.cp_tensors", "components.alignment", "surrogate.diagnostics", "surrogate.npz_file", "axis_kernels.kernel_choice", "surrogate.priors", "axis_kernels.axes", "surrogate.standardisation", "components.chains",
-    "product_forms.hull", "product_forms.cp_forms", "product_forms.best_first_maximum", "acquisition.cell_scores", "gaussian_process.process_draws", "acquisition.process_scores", "acquisition.gradient_search", "spaces.axis_refinement", "acquisition.restricted_search", "acquisition.grid_choice",
-    "acquisition.choice", "acquisition", "acquisition.improvement", "surrogate.posterior_file", "surrogate.posterior", "surrogate.fitting", "analysis.leave_one_out", "integrations.arviz", "integrations", "warmup",
-    "experiments", "experiments.functions", "experiments.problems",
-    "spaces.parameters", "spaces", "spaces.feasible_points", "engine.history", "optuna_sampler.pruned_trials", "optuna_sampler.trials", "engine.settings", "surrogate.warping", "engine.outliers", "engine.subset", "engine.model_choice", "engine.start_design", "engine.suggestion",
-    "optuna_sampler.sampler", "optuna_sampler", "integrations.sklearn", "integrations.botorch", "optimize", "demo",
-    "lab.space_file", "lab.results_table", "lab.slices", "lab.slice_plot", "lab.suggest", "lab",
-    "experiments.lines", "experiments.gp", "experiments.methods", "experiments.runs", "experiments.studies", "experiments.details",
-    "experiments.networks", "experiments.tuning", "experiments.published", "experiments.summaries", "experiments.tables",
-    "experiments.figures", "experiments.reproduce",
+    "_compiled.paced_calls", "_typing", "engine", "analysis", "surrogate", "_compiled", "version", "_checks", "surrogate.run_chains",
+    "_compiled.numba_options", "gaussian_process.process_model", "_compiled.cholesky", "_compiled.slice_sampling",
+    "_compiled.vector_loops", "axis_kernels.state_space", "axis_kernels.matern32", "axis_kernels.dense", "axis_kernels.categorical",
+    "axis_kernels.gaps", "gaussian_process.covariance", "gaussian_process.parameter_updates", "gaussian_process.process_sampler",
+    "axis_kernels.operations", "components.conjugate_updates", "components.residual_process", "components.chain_state",
+    "components.gibbs", "product_forms.cp_tensors", "gaussian_process.conditional_process", "components.alignment",
+    "surrogate.diagnostics", "axis_kernels.kernel_choice", "axis_kernels.axes", "axis_kernels", "surrogate.standardisation",
+    "product_forms.hull", "product_forms.cp_forms", "product_forms.best_first_maximum", "product_forms", "acquisition.cell_scores",
+    "gaussian_process.process_draws", "gaussian_process", "surrogate.priors", "surrogate.model_spec", "components.chains",
+    "components.component_draws", "components.residual_draws", "components", "surrogate.problems", "surrogate.fit_components",
+    "surrogate.fit_process", "acquisition.process_scores", "acquisition.gradient_search", "spaces.axis_refinement",
+    "acquisition.restricted_search", "acquisition.grid_choice", "acquisition.choice", "acquisition", "acquisition.improvement",
+    "surrogate.posterior_file", "surrogate.posterior", "surrogate.fitting", "analysis.leave_one_out", "integrations.arviz",
+    "integrations", "warmup", "experiments", "experiments.functions", "experiments.problems", "spaces.parameters", "spaces",
+    "spaces.feasible_points", "engine.history", "optuna_sampler.pruned_trials", "optuna_sampler.trials", "engine.settings",
+    "surrogate.warping", "engine.outliers", "engine.subset", "engine.model_choice", "engine.start_design", "engine.suggestion",
+    "optuna_sampler.sampler", "optuna_sampler", "integrations.sklearn", "integrations.botorch", "optimize", "demo", "lab.space_file",
+    "lab.results_table", "lab.slices", "lab.slice_plot", "lab.suggest", "lab", "experiments.lines", "experiments.gp",
+    "experiments.methods", "experiments.runs", "experiments.studies", "experiments.details", "experiments.networks", "experiments.tuning",
+    "experiments.published", "experiments.summaries", "experiments.tables", "experiments.figures", "experiments.reproduce",
     "experiments.classics", "experiments.emulators", "experiments.mixed", "experiments.tables_data", "experiments.arena",
-    "experiments.peers", "experiments.contests", "experiments.standings", "experiments.calibration",
-    "experiments.variants", "experiments.goals",
-    "experiments.compare", "cli", "",
+    "experiments.peers", "experiments.contests", "experiments.standings", "experiments.calibration", "experiments.variants",
+    "experiments.goals", "experiments.compare", "cli", "",
 ]  # fmt: skip
 PACKAGE = ROOT / "src" / "bktf"
 
