@@ -24,8 +24,8 @@ KERNELS = [None, "categorical", "matern52"]
 POINTS = np.array([[0.13, 1.0, -1.7], [0.5, 2.0, 0.25], [1.0, 0.0, 2.0]])
 
 
-def data(n: int = 14) -> tuple[Floats, Floats]:
-    rng = np.random.default_rng(seeded(0))
+def data(n: int = 14, seed: int = 0) -> tuple[Floats, Floats]:
+    rng = np.random.default_rng(seeded(seed))
     X: Floats = np.column_stack((rng.random(n), rng.integers(0, 3, n), rng.uniform(-2, 2, n)))
     y: Floats = 10 + 3 * np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n)
     return X, y
@@ -79,11 +79,17 @@ def test_variances_are_the_diagonal_of_covariances(posterior: bktf.Posterior) ->
 
 
 def test_the_posterior_has_learned_the_function() -> None:
-    """Against what the values are with noise and 40 observations; 0.1 is the deviation of the noise."""
-    X, y = data(40)
-    posterior = bktf.fit(AXES, X[:30], y[:30], seed=seeded(1), rank=math.inf, kernel=KERNELS)
-    assert np.corrcoef(posterior.mean(X[30:]), y[30:])[0, 1] > 0.9
-    assert np.all(np.abs(posterior.mean(X[:30]) - y[:30]) < 6 * (posterior.std(X[:30]) + posterior.noise_std.max()))
+    misses, elsewhere = [], []
+    for k in range(7):
+        X, y = data(40, k)
+        posterior = bktf.fit(AXES, X[:30], y[:30], seed=seeded(k), rank=math.inf, kernel=KERNELS)
+        at_data = np.abs(posterior.mean(X[:30]) - y[:30]) / (posterior.std(X[:30]) + posterior.noise_std.max())
+        misses.append(at_data.max())
+        elsewhere.append(np.corrcoef(posterior.mean(X[30:]), y[30:])[0, 1])
+    # At most 1.02 deviations at the data (40 seeds). Elsewhere 1 - 10^(-1.9 ± 0.5), one of 40 below 0.9. Were one in 30,
+    # four of seven would be with a chance of 4e-5.
+    assert max(misses) < 3
+    assert np.median(elsewhere) > 0.9
 
 
 def test_without_a_kernel_every_ordered_axis_has_the_same() -> None:
