@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 def tensor_of(posterior: bktf.Posterior, k: int) -> Floats:
     """The whole tensor of one draw, in the model's units."""
     tensor = np.zeros([axis.size for axis in posterior.grid])
-    for r in range(posterior.rank):
+    for r in range(len(posterior.active)):
         term = posterior.weights[k, r] * posterior.factors[0][k, r]
         for factor in posterior.factors[1:]:
             term = np.multiply.outer(term, factor[k, r])

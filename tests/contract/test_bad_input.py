@@ -48,7 +48,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"kernel": [np.full((5, 5), np.nan), "matern32"]}, "finite"),
     ({"kernel": [np.eye(5), "matern32"], "X": X + np.array([[0.1, 0], [0, 0], [0, 0]])}, "given covariance matrix, so"),
     ({"kernel": object()}, "must be a name"),
-    ({"rank": 0}, "rank must be a whole number of at least 1; got 0"),
+    ({"rank": 0}, r"rank must be a whole number of at least 1, or math\.inf for a Gaussian process; got 0"),
     ({"rank": 2.5}, "rank must be a whole number"),
     ({"n_sweeps": 400, "n_burn_in": 500}, r"n_burn_in must lie in \[0, n_sweeps\); got 500 with n_sweeps=400"),
     ({"n_burn_in": -1}, "n_burn_in must be a whole number of at least 0"),

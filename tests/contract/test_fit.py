@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 import bktf
 from bktf.axis_kernels.kernel_choice import Kernel
 from bktf.components import gibbs
-from bktf.surrogate import fitting
+from bktf.surrogate.fit_components import WarmStart, _resume
+from bktf.surrogate.problems import Data, make_component_problem, new_state
+from bktf.surrogate.run_chains import ChainCall
 from bktf.surrogate.standardisation import Standardisation
 from seeds import seeded
 
@@ -162,12 +164,12 @@ def test_a_warm_start_without_a_sweep_between_reproduces_f_up_to_the_shift_of_th
     first = bktf.fit(axes, X, y, seed=seeded(0), n_sweeps=60, n_burn_in=50)
     shifted = 7.0 * y + 1.0
     standardisation = Standardisation.of(shifted)
-    problem, observed = fitting.make_problem(
-        first.grid, first.X, standardisation.to_model(shifted), first.active, first.priors, first.settings, None
-    )
-    state = fitting.new_state(problem)
+    made = make_component_problem(first.spec, Data(first.grid, first.X, standardisation.to_model(shifted), None))
+    problem, state = made.problem, new_state(made.problem)
+    log_ratio = math.log10(first.standardisation.scale / standardisation.scale)
+    warm = WarmStart(first.draws.components, None, first.spec.lengths.n_chains, first.spec.lengths.n_kept, log_ratio)
     rng = np.random.default_rng(seeded(0))
-    fitting._resume(first, 0, problem, first.grid, observed, standardisation, state, threading.Event(), rng)
+    _resume(warm, made, first.grid, state, ChainCall(0, rng, rng, rng, threading.Event(), lambda _: None))
     gibbs.refresh(problem, state)
     form = problem.values - state.residual
     last = first.draws_at(X)[-1] - first.standardisation.mean

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import bktf
+from bktf._compiled.paced_calls import PACE
 from bktf.axis_kernels import operations as processes
 from bktf.components import gibbs
-from bktf.components.chains import PACE, run_chain
+from bktf.components.chains import run_chain
 from seeds import seeded
 from work_clock import WorkClock
 

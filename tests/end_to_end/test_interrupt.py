@@ -17,8 +17,9 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
 import bktf
+from bktf._compiled.paced_calls import PACE
 from bktf.components import gibbs
-from bktf.components.chains import FIRST_CALL, PACE, PER_OBSERVATION
+from bktf.components.chains import FIRST_CALL, PER_OBSERVATION
 from bktf.engine.history import History
 from bktf.optuna_sampler.trials import read_history
 from bktf.spaces.parameters import parameters_of

@@ -1,6 +1,7 @@
 """BKTFModel inside the real BoTorch."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -75,8 +76,10 @@ def test_what_makes_no_sense_is_refused(posterior: bktf.Posterior) -> None:
 def test_points_of_a_process_move_together() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((10, 2))
-    process = bktf.fit([np.linspace(0, 1, 5)] * 2, X, X.sum(axis=1), seed=0, rank=0, local=True, n_sweeps=8, n_burn_in=4)
+    process = bktf.fit([np.linspace(0, 1, 5)] * 2, X, X.sum(axis=1), seed=0, rank=math.inf, n_sweeps=8, n_burn_in=4)
     points = torch.tensor([[[0.2, 0.3], [0.21, 0.3]], [[0.9, 0.1], [0.1, 0.9]]], dtype=torch.float64)
     found = BKTFModel(process).posterior(points).distribution.covariance_matrix  # (2, K, 2, 2)
     for batch, each in zip(points, found, strict=True):
-        np.testing.assert_allclose(each.numpy(), process.local_covariances(batch.numpy()), rtol=1e-5, atol=1e-6)  # a floor on the diagonal
+        np.testing.assert_allclose(
+            each.numpy(), process.covariances_by_draw(batch.numpy()), rtol=1e-5, atol=1e-6
+        )  # a floor on the diagonal

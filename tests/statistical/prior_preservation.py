@@ -19,13 +19,14 @@ from bktf._compiled.numba_options import kernel
 from bktf.axis_kernels import categorical as levels
 from bktf.axis_kernels import dense
 from bktf.axis_kernels.axes import Axis
-from bktf.axis_kernels.kernel_choice import Kernel, resolve_kernels
+from bktf.axis_kernels.kernel_choice import AxisKernel, Kernel, resolve_kernels
 from bktf.components import conjugate_updates as conjugate
 from bktf.components import gibbs
 from bktf.components.chain_state import Problem, Work
-from bktf.gaussian_process import parameter_updates as local
-from bktf.surrogate.fitting import make_problem, new_state
-from bktf.surrogate.priors import Priors, Settings
+from bktf.gaussian_process import ProcessModel
+from bktf.surrogate.model_spec import ModelSpec
+from bktf.surrogate.priors import Priors
+from bktf.surrogate.problems import Data, make_component_problem, new_state
 from seeds import seeded
 
 Floats = NDArray[np.float64]
@@ -33,11 +34,28 @@ UPDATES = ["axes", "noise", "weights", "two sweeps", "covariances", "shrinkage"]
 KNOWN_NOISE_PRECISION = 4.0
 
 
+# Chosen so that data, factors and noise all matter.
+PRIORS = Priors(
+    lengthscale_log_mean=math.log(0.5), lengthscale_log_var=0.5, noise_shape=4.0, noise_rate=1.0, process_noise_rate=1.0, weight_var=1.5,
+    offset_mean=0.7, offset_var=0.6,
+)  # fmt: skip
+
+
 class Setup(NamedTuple):
     """A small problem on which every replicate is made."""
 
     problem: Problem
     priors: Priors
+
+
+def make_data(n: int, sizes: tuple[int, ...], kernels: tuple[AxisKernel, ...], noise_known: bool) -> Data:
+    """Random cells of random axes, every coordinate observed, without values."""
+    rng = np.random.default_rng(seeded(0))
+    points = [np.sort(rng.uniform(0, 1, m)) for m in sizes]
+    points = [(p - p[0]) / (p[-1] - p[0]) for p in points]
+    axes = tuple(Axis(p, k) for p, k in zip(points, kernels, strict=True))
+    X = np.stack([p[rng.permutation(np.arange(n) % p.size)] for p in points], axis=1)
+    return Data(axes, X, np.zeros(n), KNOWN_NOISE_PRECISION if noise_known else None)
 
 
 def make_setup(
@@ -48,24 +66,17 @@ def make_setup(
     kernel: Kernel | list[Kernel] = "matern32",
     shared: bool = False,
     noise_known: bool = False,
-    local: bool = False,
+    residual_process: bool = False,
     adapt_rank: bool = False,
     offsets: bool = False,
 ) -> Setup:
-    """A problem with random cells; priors chosen so that data, factors and noise all matter."""
-    rng = np.random.default_rng(seeded(0))
-    priors = Priors(lengthscale_log_mean=math.log(0.5), lengthscale_log_var=0.5, noise_shape=4.0, noise_rate=1.0, local_noise_rate=1.0,
-                    weight_var=1.5,
-                    offset_mean=0.7, offset_var=0.6)  # fmt: skip
-    points = [np.sort(rng.uniform(0, 1, m)) for m in sizes]
-    points = [(p - p[0]) / (p[-1] - p[0]) for p in points]
-    axes = tuple(Axis(p, k) for p, k in zip(points, resolve_kernels(kernel, sizes), strict=True))
-    X = np.stack([p[rng.permutation(np.arange(n) % p.size)] for p in points], axis=1)  # every coordinate is observed
-    dims = [tuple(range(len(sizes)))] * 2 if active is None else active
-    mask = np.array([[d in chosen for d in range(len(sizes))] for chosen in dims], dtype=bool).reshape(len(dims), len(sizes))
-    settings = Settings(shared_lengthscales=shared, local=local, adapt_rank=adapt_rank, offsets=offsets)
-    problem, _ = make_problem(axes, X, np.zeros(n), mask, priors, settings, KNOWN_NOISE_PRECISION if noise_known else None)
-    return Setup(problem, priors)
+    """A problem with random cells: two components of all dimensions, or those of `active`."""
+    data = make_data(n, sizes, resolve_kernels(kernel, sizes), noise_known)
+    spec = ModelSpec(
+        rank=2, active=active, priors=PRIORS, shared_lengthscales=shared, residual_process=residual_process, adapt_rank=adapt_rank,
+        offsets=offsets,
+    )  # fmt: skip
+    return Setup(make_component_problem(spec, data).problem, PRIORS)
 
 
 def make_work(problem: Problem) -> Work:
@@ -88,7 +99,7 @@ class Record(NamedTuple):
     covariance: Floats  # (N, D, 3) entries 00, 01, 11 of each axis's matrix
     joint: Floats  # (N, 5) products of data, f and parameters
     fresh: Floats  # (N, 5)
-    local: Floats  # (N, D + 4) parameters of the local component, its first two values
+    process: Floats  # (N, D + 4) parameters of the residual process, its first two values
     bookkeeping: Floats  # (N,) largest difference between the residual that was kept and the one computed anew
 
 
@@ -119,7 +130,7 @@ def joint_statistics(problem, state, out):
     out[0] = y[0] * (y[0] - state.residual[0])
     out[1] = product
     out[2] = y[0] * y[1] * state.noise_precision[0]
-    out[3] = (abs(state.weights[0]) if state.weights.size > 0 else math.exp(state.local_logs[0])) * squares
+    out[3] = abs(state.weights[0]) * squares
     out[4] = math.log(state.noise_precision[0]) * residuals
 
 
@@ -135,9 +146,13 @@ def apply(update, problem, state, work, rng):
                 gibbs.update_axis(problem, state, work, first, first + size, d, rng)
             gibbs.leave_block(state, work, first, first + size)
     elif update == 1:
-        conjugate.update_noise(problem, state, rng)
+        conjugate.update_noise(
+            problem.noise_shape, problem.noise_rate, problem.noise_known, state.residual, state.noise_precision, rng
+        )  # fmt: skip
     elif update == 2:
-        conjugate.update_weights(problem, state, rng)
+        conjugate.update_weights(
+            state.weight_vars, problem.values, state.products, state.weights, state.noise_precision, state.residual, rng
+        )  # fmt: skip
     elif update == 4:
         gibbs.update_covariances(problem, state, False, rng)
     elif update == 5:
@@ -146,10 +161,6 @@ def apply(update, problem, state, work, rng):
         for _ in range(2):
             for position in range(n_dims * (1 if problem.shared else n_components) + 1):
                 gibbs.take_step(problem, state, work, position, rng)
-        if problem.local.present and n_components == 0:  # then the sampler never draws its values
-            own = problem.local
-            local.draw_values(own.separations, own.on_levels, state.local_logs, state.noise_precision[0], problem.values, state.local, rng)
-            gibbs.refresh(problem, state)
 
 
 @kernel
@@ -172,9 +183,9 @@ def replicate(update, problem, state, work, record, rng):
         joint_statistics(problem, state, record.joint[k])
         record.noise[k] = state.noise_precision[0]
         for p in range(n_dims + 2):
-            record.local[k, p] = state.local_logs[p]
+            record.process[k, p] = state.process_logs[p]
         for i in range(2):
-            record.local[k, n_dims + 2 + i] = state.local[i]
+            record.process[k, n_dims + 2 + i] = state.process_values[i]
         record.chi2[k] = state.noise_precision[0] * total
         for c in range(n_components):
             record.weights[k, c] = state.weights[c] / math.sqrt(state.weight_vars[c])
@@ -213,8 +224,8 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
         p[f"joint[{k}]"] = float(stats.ks_2samp(record.joint[:, k], record.fresh[:, k]).pvalue)
     for d in np.flatnonzero(problem.full):
         p |= covariance_p_values(record, int(d))
-    if problem.local.present:
-        p |= local_p_values(record, problem)
+    if problem.process.log_means.size:
+        p |= process_p_values(record.process, problem.process)
     for c, d in zip(*np.nonzero(problem.active), strict=True):
         if problem.offset[d]:
             p[f"offset[{c},{d}]"] = ks(record.offsets[:, c, d], stats.norm(priors.offset_mean, math.sqrt(priors.offset_var)).cdf)
@@ -238,22 +249,23 @@ def corrected(p: dict[str, float]) -> tuple[float, str]:
     return p[worst] * len(p), worst
 
 
-def local_p_values(record: Record, problem: Problem) -> dict[str, float]:
-    """Of the local component: its parameters, its first value, and the second given the first."""
-    own, n_dims = problem.local, problem.active.shape[1]
-    logs, first, second = record.local[:, : n_dims + 2], record.local[:, n_dims + 2], record.local[:, n_dims + 3]
-    p = {f"local parameter[{d}]": ks(logs[:, d], stats.norm(own.log_means[d], math.sqrt(own.log_vars[d])).cdf) for d in range(n_dims + 2)}
+def process_p_values(record: Floats, model: ProcessModel) -> dict[str, float]:
+    """Of a process, from records (N, D + 4): its parameters, its first value, and the second given the first."""
+    n_dims = model.on_levels.size
+    logs, first, second = record[:, : n_dims + 2], record[:, n_dims + 2], record[:, n_dims + 3]
+    prior = [stats.norm(mean, math.sqrt(var)) for mean, var in zip(model.log_means, model.log_vars, strict=True)]
+    p = {f"process parameter[{d}]": ks(logs[:, d], prior[d].cdf) for d in range(n_dims + 2)}
     rho, share = np.ones(len(logs)), 1 / (1 + np.exp(-logs[:, n_dims + 1]))
     for d in range(n_dims):
-        apart = own.separations[d, 1]  # the second pair is that of the first two observations
-        if own.on_levels[d]:
+        apart = model.separations[d, 1]  # the second pair is that of the first two observations
+        if model.on_levels[d]:
             rho *= 1 / (1 + np.exp(-logs[:, d])) if apart else 1.0
         else:
             r = math.sqrt(5) * apart * np.exp(-logs[:, d])
             rho *= share + (1 - share) * (1 + r + r * r / 3) * np.exp(-r)
     scale = np.exp(0.5 * logs[:, n_dims])
-    p["local value"] = ks(first / scale, stats.norm().cdf)
-    p["local innovation"] = ks((second - rho * first) / scale / np.sqrt(1 - rho * rho), stats.norm().cdf)
+    p["process value"] = ks(first / scale, stats.norm().cdf)
+    p["process innovation"] = ks((second - rho * first) / scale / np.sqrt(1 - rho * rho), stats.norm().cdf)
     return p
 
 

@@ -14,13 +14,15 @@ from prior_preservation import apply, make_work
 from scipy import stats
 
 from bktf._compiled.numba_options import kernel as compiled
+from bktf._compiled.paced_calls import Progress
 from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.kernel_choice import resolve_kernels
 from bktf.components import gibbs
 from bktf.components.chain_state import Problem, State, Work
-from bktf.components.chains import run_chain, states_between
-from bktf.surrogate.fitting import make_problem, new_state
-from bktf.surrogate.priors import Priors, Settings
+from bktf.components.chains import KnownFactors, run_chain, states_between
+from bktf.surrogate.model_spec import ModelSpec
+from bktf.surrogate.priors import Priors
+from bktf.surrogate.problems import Data, make_component_problem, new_state
 from seeds import seeded
 
 Floats = NDArray[np.float64]
@@ -39,14 +41,14 @@ def test_f_at_observed_and_unobserved_points_is_calibrated(kernel: str, shared: 
     n_sweeps, n_burn_in = 1990, 500
     points = [np.array([0.0, 0.15, 0.4, 0.7, 1.0]), np.array([0.0, 0.35, 0.6, 1.0])]
     axes = tuple(Axis(p, k) for p, k in zip(points, resolve_kernels(kernel, [5, 4]), strict=True))
-    settings = Settings(shared_lengthscales=shared)
-    active = np.ones((2, 2), dtype=bool)
+    spec = ModelSpec(rank=2, priors=PRIORS, shared_lengthscales=shared)
     whole = np.array([[points[0][i], points[1][j]] for i in range(5) for j in range(4)])
     seen = np.array([0, 1, 4, 9, 13, 16])  # leaves axis points 0.6 and 1.0 of the second axis unobserved
     asked = np.array([9, 0, 11, 19])  # two observed cells, two that need the fill
-    truth_problem, _ = make_problem(axes, whole, np.zeros(len(whole)), active, PRIORS, settings, None)
-    problem, observed = make_problem(axes, whole[seen], np.zeros(len(seen)), active, PRIORS, settings, None)
+    truth_problem, _ = make_component_problem(spec, Data(axes, whole, np.zeros(len(whole)), None))
+    problem, observed = make_component_problem(spec, Data(axes, whole[seen], np.zeros(len(seen)), None))
     truth, state = new_state(truth_problem), new_state(problem)
+    progress = Progress(threading.Event(), lambda _: None)
     ranks = np.empty((N_REPLICATES, len(asked)), dtype=int)
     for k in range(N_REPLICATES):
         gibbs.draw_prior(truth_problem, truth, rng)
@@ -54,7 +56,7 @@ def test_f_at_observed_and_unobserved_points_is_calibrated(kernel: str, shared: 
         f = -truth.residual
         problem.values[:] = f[seen] + rng.standard_normal(len(seen)) / math.sqrt(truth.noise_precision[0])
         gibbs.draw_prior(problem, state, rng)
-        chain = run_chain(problem, axes, observed, state, n_sweeps, n_burn_in, rng, rng, threading.Event(), lambda _: None)
+        chain = run_chain(problem, axes, observed, state, (n_sweeps, n_burn_in), (rng, rng), progress)
         i, j = asked // 4, asked % 4
         draws = np.einsum("kr,krn->kn", chain.weights, chain.states[0][:, :, i, 0] * chain.states[1][:, :, j, 0])
         ranks[k] = np.sum(draws[::THIN] < f[asked], axis=0)
@@ -166,9 +168,9 @@ def run_from_truths(
             ends.squares[end] = np.sum(state.residual**2)
 
 
-def side_of(axes: tuple[Axis, ...], X: Floats, active: NDArray[np.bool_], settings: Settings) -> tuple[Side, tuple[Ints, ...]]:
-    """A problem with the default prior, and which points of each axis it observes."""
-    problem, observed = make_problem(axes, X, np.zeros(len(X)), active, Priors(), settings, None)
+def side_of(axes: tuple[Axis, ...], X: Floats, shared: bool) -> tuple[Side, tuple[Ints, ...]]:
+    """A problem of two components with the default prior, and which points of each axis it observes."""
+    problem, observed = make_component_problem(ModelSpec(rank=2, shared_lengthscales=shared), Data(axes, X, np.zeros(len(X)), None))
     return Side(problem, new_state(problem), make_work(problem)), observed
 
 
@@ -195,13 +197,12 @@ def test_at_the_default_prior_the_truth_is_one_of_the_draws_of_chains_that_start
     """
     points = [np.array([0.0, 0.15, 0.4, 0.7, 1.0]), np.array([0.0, 0.35, 0.6, 1.0])]
     axes = tuple(Axis(p, k) for p, k in zip(points, resolve_kernels(kernel, [5, 4]), strict=True))
-    active, settings = np.ones((2, 2), dtype=bool), Settings(shared_lengthscales=shared)
     X = np.array([[points[0][i], points[1][j]] for i in range(5) for j in range(4)])
     seen = np.array([0, 1, 6, 12, 14, 17])  # leaves axis point 0.4 of the first and 1.0 of the second axis unobserved
     asked = np.array([0, 6, 9, 19, 5, 13])  # two observed cells, two that need the fill, and the neighbours of the third
-    whole, _ = side_of(axes, X, active, settings)
-    data, observed = side_of(axes, X[seen], active, settings)
-    mirror, _ = side_of(axes[::-1], X[seen, ::-1], active, settings)
+    whole, _ = side_of(axes, X, shared)
+    data, observed = side_of(axes, X[seen], shared)
+    mirror, _ = side_of(axes[::-1], X[seen, ::-1], shared)
     places = np.concatenate([whole.problem.starts[d] + observed[d] for d in range(2)])
     n_ends = N_TRUTHS * N_CHAINS
     ends = Ends(
@@ -218,8 +219,8 @@ def test_at_the_default_prior_the_truth_is_one_of_the_draws_of_chains_that_start
         table = np.empty((n_ends, 2, axis.size))
         table[:, :, observed[d]] = known[..., 0]
         ls, scaled = np.ascontiguousarray(ends.lengthscales[:, :, d]), axis.scale(axis.points)
-        nothing = np.zeros((n_ends, 2))
-        filled = states_between(axis, ls, nothing, scaled[observed[d]], known, scaled[unseen], threading.Event(), rng)
+        factors = KnownFactors(axis, ls, np.zeros((n_ends, 2)), scaled[observed[d]], known)
+        filled = states_between(factors, scaled[unseen], threading.Event(), rng)
         table[:, :, unseen] = filled[..., 0]
         tables.append(table)
     f = np.einsum("kr,krn->kn", ends.weights, tables[0][:, :, asked // 4] * tables[1][:, :, asked % 4])

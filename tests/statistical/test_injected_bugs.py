@@ -15,7 +15,14 @@ pytestmark = pytest.mark.bugs
 ROOT = Path(__file__).resolve().parents[2]
 LEVEL = 5e-5  # as in test_prior_preservation
 
+PROCESS = "two sweeps at infinite rank"  # the update of `process_preservation`, with a setup of its own
 ON_AXIS = "    lengthscale = update_on_axis(problem, state, d, lengthscale, log_var, directions, precisions, targets, drawn, rng)\n"
+
+PLACES = "    for place in range(n_logs + (0 if noise_known else 1)):\n"
+FRESH_NOISE = """    trial[n_logs] = math.log(rng.standard_gamma(noise_shape) / noise_rate)
+    current = log_evidence(product, math.exp(trial[n_dims]), math.exp(-trial[n_logs]), residual, C, solved)
+    for place in range(n_logs):
+"""
 
 # name: (file, [(what stands there, what the bug makes of it)], update that shows it, setup that shows it)
 BUGS = {
@@ -31,7 +38,7 @@ BUGS = {
     ),
     "n for n/2 in the noise update": (
         "components/conjugate_updates.py",
-        [("problem.noise_shape + 0.5 * problem.values.size", "problem.noise_shape + 1.0 * problem.values.size")],
+        [("noise_shape + 0.5 * residual.size", "noise_shape + 1.0 * residual.size")],
         "noise", {},
     ),
     "wrong sign of the log determinant": (
@@ -78,7 +85,7 @@ BUGS = {
     ),
     "weights drawn from the prior": (
         "components/conjugate_updates.py",
-        [("inner(state.products[c], state.products[h])", "0.0"), ("inner(state.products[c], problem.values)", "0.0")],
+        [("inner(products[c], products[h])", "0.0"), ("inner(products[c], values)", "0.0")],
         "weights", {},
     ),
     "wrong sign of the log determinant, unordered levels": (
@@ -111,33 +118,51 @@ BUGS = {
         "components/conjugate_updates.py",
         [("information = problem.offset_mean / problem.offset_var", "information = 0.0")], "axes", {"offsets": True},
     ),
-    "wrong sign of the log determinant, local component": (
+    "wrong sign of the log determinant, infinite rank": (
         "gaussian_process/parameter_updates.py",
         [("-0.5 * (log_det + inner(solved, solved))", "-0.5 * (inner(solved, solved) - log_det)")],
-        "two sweeps", {"local": True, "active": []},
+        PROCESS, {},
     ),
-    "the constant share is left out of trials, local component": (
+    "the constant share is left out of trials, infinite rank": (
         "gaussian_process/parameter_updates.py",
         [("multiply_axis(fresh, on_levels[place], share, out)", "multiply_axis(fresh, on_levels[place], 0.0, out)")],
-        "two sweeps", {"local": True, "active": []},
+        PROCESS, {},
     ),
-    "values of the local component drawn without noise": (
+    "values of the process drawn with half of the noise": (
         "gaussian_process/parameter_updates.py",
         [("scaled = noise_precision * G[i, a]", "scaled = 2.0 * noise_precision * G[i, a]")],
-        "two sweeps", {"local": True, "active": []},
+        PROCESS, {},
+    ),
+    "noise of the process drawn from the prior": (
+        "gaussian_process/parameter_updates.py",
+        [(PLACES, FRESH_NOISE)],
+        PROCESS, {},
+    ),
+    "the sampler of the process sees half of the values": (
+        "gaussian_process/process_sampler.py",
+        [("problem.values, logs, noise_precision, rng,", "0.5 * problem.values, logs, noise_precision, rng,")],
+        PROCESS, {},
+    ),
+    "weights beside the residual process drawn without their prior": (
+        "components/residual_process.py",
+        [("precision[c, c] += 1.0 / weight_vars[c]", "precision[c, c] += 1e-9")], "two sweeps", {"residual_process": True},
     ),
     "noise drawn from the prior": (
         "components/conjugate_updates.py",
-        [("shape = problem.noise_shape + 0.5 * problem.values.size", "shape = problem.noise_shape"), ("0.5 * squares)", "0.0 * squares)")],
+        [("shape = noise_shape + 0.5 * residual.size", "shape = noise_shape"), ("0.5 * squares)", "0.0 * squares)")],
         "noise", {},
     ),
 }  # fmt: skip
 
 SCRIPT = """
 import json, sys
-from prior_preservation import corrected, make_setup, p_values
+from prior_preservation import UPDATES, corrected, make_setup, p_values
+from process_preservation import make_process_setup, p_values_of_process
 update, setup = json.loads(sys.argv[1])
-p = p_values(make_setup(**setup), update, 6000, 1)
+if update in UPDATES:
+    p = p_values(make_setup(**setup), update, 6000, 1)
+else:
+    p = p_values_of_process(make_process_setup(**setup), 6000, 1)
 p.pop("bookkeeping")
 print(json.dumps(corrected(p)))
 """

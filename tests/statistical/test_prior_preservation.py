@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from prior_preservation import UPDATES, corrected, make_setup, p_values
+from process_preservation import make_process_setup, p_values_of_process
 
 from bktf.axis_kernels.kernel_choice import Kernel
 
@@ -14,7 +15,14 @@ CORRELATED = 0.4 + 0.6 * np.eye(4)
 
 
 def check(update: str, seed: int, **setup: object) -> None:
-    p = p_values(make_setup(**setup), update, N, seed)  # type: ignore[arg-type]
+    check_p_values(p_values(make_setup(**setup), update, N, seed))  # type: ignore[arg-type]
+
+
+def check_process(seed: int, **setup: object) -> None:
+    check_p_values(p_values_of_process(make_process_setup(**setup), N, seed))  # type: ignore[arg-type]
+
+
+def check_p_values(p: dict[str, float]) -> None:
     value, worst = corrected(p)
     assert value > LEVEL, f"{worst}: p = {value:.2e} after Bonferroni over {len(p)}"
 
@@ -60,14 +68,19 @@ def test_the_prior_is_preserved_in_one_dimension() -> None:
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_the_prior_is_preserved_with_a_local_component(shared: bool) -> None:
-    check("two sweeps", 11, local=True, shared=shared)
-    check("two sweeps", 12, local=True, active=PARTIAL, kernel=["categorical", "matern32"], shared=shared)
+def test_the_prior_is_preserved_with_a_residual_process(shared: bool) -> None:
+    check("two sweeps", 11, residual_process=True, shared=shared)
+    check("two sweeps", 12, residual_process=True, active=PARTIAL, kernel=["categorical", "matern32"], shared=shared)
 
 
-def test_the_prior_is_preserved_with_nothing_but_a_local_component() -> None:
-    check("two sweeps", 13, local=True, active=[])
-    check("two sweeps", 14, local=True, active=[], sizes=(4, 3, 2), n=12, noise_known=True)
+def test_the_prior_is_preserved_at_infinite_rank() -> None:
+    check_process(13)
+    check_process(14, sizes=(4, 3, 2), n=12, noise_known=True)
+
+
+def test_the_prior_is_preserved_at_infinite_rank_with_unordered_levels() -> None:
+    check_process(20, kernel=["categorical", None])
+    check_process(21, kernel="categorical", sizes=(2, 5), n=11)
 
 
 @pytest.mark.parametrize("update", ["shrinkage", "two sweeps"])
@@ -83,4 +96,4 @@ def test_the_prior_is_preserved_with_offsets(update: str) -> None:
 
 
 def test_the_prior_is_preserved_with_everything_together() -> None:
-    check("two sweeps", 19, offsets=True, adapt_rank=True, local=True)
+    check("two sweeps", 19, offsets=True, adapt_rank=True, residual_process=True)

@@ -128,20 +128,29 @@ def test_never_an_excluded_cell_and_the_last_free_cell_is_found(monkeypatch: pyt
 @pytest.mark.parametrize("acquisition", ["max", "ucb", "ei"])
 def test_permuting_dimensions_or_components_leaves_the_value_the_same(acquisition: str) -> None:
     posterior = small(3, rank=3)
-    value = acq.choose(posterior, acquisition).value
+    value, draws = acq.choose(posterior, acquisition).value, posterior.draws.components
     order = [2, 0, 1]
     turned = replace(
         posterior,
         grid=tuple(posterior.grid[d] for d in order),
         X=posterior.X[:, order],
-        states=tuple(posterior.states[d] for d in order),
-        lengthscales=posterior.lengthscales[:, :, order],
+        draws=replace(
+            draws,
+            axes=tuple(draws.axes[d] for d in order),
+            active=draws.active[:, order],
+            states=tuple(draws.states[d] for d in order),
+            lengthscales=draws.lengthscales[:, :, order],
+            offsets=draws.offsets[:, :, order],
+        ),
     )
     relabelled = replace(
         posterior,
-        weights=posterior.weights[:, order],
-        lengthscales=posterior.lengthscales[:, order],
-        states=tuple(s[:, order] for s in posterior.states),
+        draws=replace(
+            draws,
+            weights=draws.weights[:, order],
+            lengthscales=draws.lengthscales[:, order],
+            states=tuple(s[:, order] for s in draws.states),
+        ),
     )
     assert acq.choose(turned, acquisition).value == pytest.approx(value, rel=1e-9)
     assert acq.choose(relabelled, acquisition).value == pytest.approx(value, rel=1e-9)
@@ -152,7 +161,8 @@ def test_turning_the_points_of_an_axis_around_turns_the_answer_around(acquisitio
     """No bias to the centre or to low indices: with factors rolled along their axis, the best cell rolls with them."""
     monkeypatch.setattr(component_scores, "ENUMERATION_BUDGET", 0)
     posterior = small(4, sizes=(9, 8), n=10)
-    rolled = replace(posterior, states=tuple(np.roll(states, 3, axis=2) for states in posterior.states))
+    states = tuple(np.roll(s, 3, axis=2) for s in posterior.draws.components.states)
+    rolled = replace(posterior, draws=replace(posterior.draws.components, states=states))
     found, moved = acq.choose(posterior, acquisition), acq.choose(rolled, acquisition)
     assert moved.value == pytest.approx(found.value, rel=1e-9)
     assert found.point is not None

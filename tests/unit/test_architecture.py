@@ -108,12 +108,7 @@ def test_a_package_exports_what_it_imports_for_others() -> None:
     for module, path in MODULES.items():
         if path.name == "__init__.py" and module:
             tree = ast.parse(path.read_text(encoding="utf-8"))
-            imported = {
-                alias.asname or alias.name
-                for node in tree.body
-                if isinstance(node, ast.ImportFrom)
-                for alias in node.names
-            }
+            imported = {alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
             exported = {
                 name
                 for node in tree.body
@@ -144,9 +139,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 def test_no_module_at_the_top_has_the_name_of_a_public_function() -> None:
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     names = next(
-        ast.literal_eval(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     )
     assert {name for name in names if name in MAY_IMPORT} == {"acquisition"}  # which is public as a package
 

@@ -29,7 +29,7 @@ def test_one_point_has_no_gap() -> None:
 def test_gaps_that_differ_stay_apart() -> None:
     gaps = different_gaps(np.array([1.0, 1.0 + 1e-14, 1.0 + 1e-9, 2.0, 1.0]))
     assert gaps.values.size == 3
-    assert gaps.places.tolist() == [0, 0, 1, 2, 0]
+    assert gaps.gap_of.tolist() == [0, 0, 1, 2, 0]
 
 
 @pytest.mark.parametrize("joint", [False, True])

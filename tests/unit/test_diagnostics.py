@@ -1,5 +1,6 @@
 """R-hat and effective sample size on chains whose truth is known, and what is said about them."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -183,7 +184,9 @@ def fitted(**changes: object) -> bktf.Posterior:
     return bktf.fit(GRID, X, np.sin(3 * X[:, 0]) + X[:, 1], **settings | changes)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("changes", [{}, {"kernel": ["matern32", "categorical"]}, {"rank": 0, "local": True}, {"rank": 1, "local": True}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"kernel": ["matern32", "categorical"]}, {"rank": math.inf}, {"rank": 1, "residual_process": True}]
+)
 def test_f_is_asked_at_cells_that_were_not_observed(changes: dict[str, object]) -> None:
     posterior = fitted(**changes)
     report = posterior.diagnostics()
@@ -214,7 +217,8 @@ def test_chains_that_agree_at_the_data_and_differ_elsewhere_are_noticed() -> Non
     rng = np.random.default_rng(seeded(10))
     factor = rng.standard_normal((200, 1, 5))
     factor[100:, :, [1, 3]] += 6.0  # in the second chain, where nothing was observed
-    made = replace(posterior, weights=np.ones((200, 1)), states=(factor[..., None],))
+    draws = replace(posterior.draws.components, weights=np.ones((200, 1)), states=(factor[..., None],))
+    made = replace(posterior, draws=draws)
     report = made.diagnostics()
     assert report.count_above(OBSERVED) == (0, 3)
     assert report.count_above(UNSEEN) == (2, 2)

@@ -1,5 +1,6 @@
 """Small decisions of the engine, each against its documented rule."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -76,9 +77,9 @@ def test_where_repeats_are_allowed_improvement_counts_from_the_best_posterior_me
 
 def test_the_draws_that_choose_come_from_all_chains() -> None:
     X = np.random.default_rng(seeded(3)).random((10, 2))
-    posterior = bktf.fit([np.linspace(0, 1, 5)] * 2, X, X[:, 0], seed=seeded(3), rank=0, local=True, n_sweeps=20, n_burn_in=10, n_chains=4)
-    assert posterior.local is not None
-    fewer, kept = posterior.local.thinned(16)
+    posterior = bktf.fit([np.linspace(0, 1, 5)] * 2, X, X[:, 0], seed=seeded(3), rank=math.inf, n_sweeps=20, n_burn_in=10, n_chains=4)
+    assert posterior.draws.process is not None
+    fewer, kept = posterior.draws.process.thinned(16)
     assert len(kept) == 16 == len(fewer.logs)
     assert np.bincount(kept // 10, minlength=4).tolist() == [4, 4, 4, 4]
-    np.testing.assert_array_equal(fewer.logs, posterior.local.logs[kept])
+    np.testing.assert_array_equal(fewer.logs, posterior.draws.process.logs[kept])

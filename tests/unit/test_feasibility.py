@@ -84,7 +84,7 @@ def process_on_shares(n: int, steps: int, seed: int, n_tried: int = 25) -> bktf.
     X = np.diff(np.column_stack((np.zeros(n_tried), cuts, np.full(n_tried, steps))), axis=1)
     y = -(((X / steps - rng.dirichlet(np.ones(n))) ** 2).sum(axis=1)) + 0.1 * np.sin(8 * X[:, 0] / steps)
     axes = [np.arange(steps + 1.0)] * n
-    return bktf.fit(axes, X, y, seed=seeded(seed), rank=0, local=True, n_sweeps=20, n_burn_in=12, n_chains=2)
+    return bktf.fit(axes, X, y, seed=seeded(seed), rank=math.inf, n_sweeps=20, n_burn_in=12, n_chains=2)
 
 
 def improvement(posterior: bktf.Posterior, points: Floats) -> Floats:
@@ -185,8 +185,7 @@ def test_a_thin_band_of_a_box_is_followed_from_points_that_were_tried() -> None:
         X,
         -((X - 0.4) ** 2).sum(axis=1),
         seed=seeded(0),
-        rank=0,
-        local=True,
+        rank=math.inf,
         n_sweeps=20,
         n_burn_in=12,
         n_chains=2,

@@ -25,7 +25,7 @@ def fitted(**settings: object) -> bktf.Posterior:
 
 @pytest.fixture(scope="module")
 def process() -> bktf.Posterior:
-    return fitted(rank=0, local=True)
+    return fitted(rank=math.inf)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_improvement_beyond_pending_points_is_that_of_joint_values(process: bktf
     points = np.array([[0.6, 2.0], [0.8, 2.4], [0.65, 2.2], [1.2, 2.9]])  # near each other, and likely to improve
     rng = np.random.default_rng(seeded(1))
     mean = process.mean_by_draw(points)
-    root = np.linalg.cholesky(process.local_covariances(points) + 1e-9 * np.eye(4))
+    root = np.linalg.cholesky(process.covariances_by_draw(points) + 1e-9 * np.eye(4))
     values = mean[:, None, :] + rng.standard_normal((len(mean), repeats, 4)) @ root.transpose(0, 2, 1)
     for p in (1, 2, 3):
         gains = np.maximum(values[..., p:] - np.maximum(best, values[..., :p].max(axis=2, keepdims=True)), 0.0)

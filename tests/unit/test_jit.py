@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from bktf._compiled import numba_options as _jit
-from conftest import ROOT, source_hash
+from conftest import ROOT
+from source_hash import source_hash
 
 SMALL = """
 import numpy as np, bktf

@@ -106,7 +106,7 @@ def test_a_fit_learns_what_levels_do_and_doubts_the_level_it_never_saw(kernel: s
     # Errors of at most 0.03 and a ratio of at least 9, exp(3.1 ± 0.3), in 36 fits to nine data sets.
     np.testing.assert_allclose(mean[:3], np.sin(1.5) * np.array([1.0, 0.9, -1.0]), atol=0.25)
     assert std[3] > 2 * std[:3].max()
-    assert posterior.states[1].shape == (400, 2, 4, 1)
+    assert posterior.draws.components.states[1].shape == (400, 2, 4, 1)
 
 
 def test_correlations_and_covariances_can_be_asked_for(tmp_path: object) -> None:

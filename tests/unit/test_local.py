@@ -1,9 +1,7 @@
-"""The local component against dense formulas, its draws against exact moments, choosing against looking at every cell."""
+"""The Gaussian process against dense formulas, its draws against exact moments, choosing against looking at every cell."""
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +14,9 @@ from bktf import acquisition
 from bktf._compiled import slice_sampling
 from bktf.acquisition.box_search import Box, search_box
 from bktf.acquisition.process_scores import ProcessBoxScore, process_box_score
-from bktf.gaussian_process import covariance as local_kernel
-from bktf.gaussian_process import parameter_updates as local
-from bktf.gaussian_process import process_draws as local_draws
+from bktf.gaussian_process import condition_process, parameter_updates
+from bktf.gaussian_process import covariance as process_covariance
+from bktf.surrogate.model_spec import FLAGS
 from seeds import seeded
 
 Floats = NDArray[np.float64]
@@ -56,16 +54,16 @@ def pairs(X: Floats) -> Floats:
 def test_many_exponentials_at_once_are_those_of_numpy() -> None:
     x = -np.concatenate(([0.0, 1e-300, 1e-9, 0.34657, 0.34658, 699.9, 700.0], np.random.default_rng(seeded(0)).exponential(20.0, 5000)))
     found = x.copy()
-    local_kernel.exponentiate(found, np.empty_like(x))
+    process_covariance.exponentiate(found, np.empty_like(x))
     np.testing.assert_allclose(found, np.exp(x), rtol=5e-16)
     beyond = np.array([-701.0, -1e5, -math.inf])
-    local_kernel.exponentiate(beyond, np.empty(3))
+    process_covariance.exponentiate(beyond, np.empty(3))
     assert (beyond < 1e-300).all()
 
 
 def test_a_constant_share_near_one_leaves_main_effects() -> None:
     """Differences over two axes at once vanish for a sum of functions of one axis; their variance shows how far the kernel is from that."""
-    table = local_kernel.correlations(np.array([[0.0, 0.4], [0.4, 0.0]]), False, np.zeros(2), np.array([0.0, 0.99]))
+    table = process_covariance.correlations(np.array([[0.0, 0.4], [0.4, 0.0]]), False, np.zeros(2), np.array([0.0, 0.99]))
     corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     K = table[corners[:, None, 0], corners[None, :, 0]] * table[corners[:, None, 1], corners[None, :, 1]]
     both, one = np.array([1.0, -1.0, -1.0, 1.0]), np.array([1.0, -1.0, 0.0, 0.0])
@@ -77,8 +75,8 @@ def test_a_constant_share_near_one_leaves_main_effects() -> None:
 def test_the_log_evidence_is_that_of_a_normal_vector(n: int) -> None:
     X, logs, r = example(n)
     C, solved, product = np.empty((n, n)), np.empty(n), np.empty(n * (n + 1) // 2)
-    local_kernel.correlate(pairs(X), LEVELS.astype(np.int64), logs, np.empty((3, product.size)), product)
-    found = local.log_evidence(product, math.exp(logs[3]), 1 / 20.0, r, C, solved)
+    process_covariance.correlate(pairs(X), LEVELS.astype(np.int64), logs, np.empty((3, product.size)), product)
+    found = parameter_updates.log_evidence(product, math.exp(logs[3]), 1 / 20.0, r, C, solved)
     expected = stats.multivariate_normal(np.zeros(n), covariance(X, X, logs) + np.eye(n) / 20.0).logpdf(r)
     assert found == pytest.approx(expected + 0.5 * n * math.log(2 * math.pi), rel=1e-11)
 
@@ -87,8 +85,9 @@ def slice_updates(X: Floats, r: Floats, logs: Floats, means: Floats, variances: 
     """One slice update of each parameter as it is written down, nothing kept between trials; then log precision of the noise."""
     now = np.append(logs, math.log(noise))
     low, high = slice_sampling.LOG_LENGTHSCALE_LOW, slice_sampling.LOG_LENGTHSCALE_HIGH
-    bounds = [(low, high)] * 3 + [(local.LOG_SIZE_LOW, local.LOG_SIZE_HIGH), (-local_kernel.LOG_ODDS_HIGH, local_kernel.LOG_ODDS_HIGH)]
-    bounds.append((local.LOG_SIZE_LOW, local.LOG_SIZE_HIGH))
+    sizes = (parameter_updates.LOG_SIZE_LOW, parameter_updates.LOG_SIZE_HIGH)
+    odds = (-process_covariance.LOG_ODDS_HIGH, process_covariance.LOG_ODDS_HIGH)
+    bounds = [*[(low, high)] * 3, sizes, odds, sizes]
 
     def log_density(at: Floats, place: int) -> float:
         C = covariance(X, X, at[:5]) + np.eye(len(X)) * math.exp(-at[5])
@@ -96,7 +95,7 @@ def slice_updates(X: Floats, r: Floats, logs: Floats, means: Floats, variances: 
         return float(prior - 0.5 * (np.linalg.slogdet(C)[1] + r @ np.linalg.solve(C, r)))
 
     for place in range(6):
-        width = local.SLICE_WIDTH * (math.sqrt(variances[place]) if place < 5 else 1.5)
+        width = parameter_updates.SLICE_WIDTH * (math.sqrt(variances[place]) if place < 5 else 1.5)
         level = log_density(now, place) + math.log(1 - rng.random())
         left = now[place] - width * rng.random()
         left, right = max(left, bounds[place][0]), min(left + width, bounds[place][1])
@@ -116,7 +115,7 @@ def test_updates_that_keep_correlations_are_those_that_keep_nothing(seed: int) -
     means, variances = np.array([-0.5, 0.0, -0.5, 0.0, 0.3]), np.array([1.0, 2.0, 1.0, 1.0, 4.0])
     expected = slice_updates(X, r, logs, means, variances, 20.0, np.random.default_rng(seeded(seed)))
     noise = np.array([20.0])
-    local.update_parameters(
+    parameter_updates.update_parameters(
         pairs(X), LEVELS.astype(np.int64), means, variances, 1.0, 1e-3, 0, r, logs, noise, np.random.default_rng(seeded(seed))
     )
     np.testing.assert_allclose(np.append(logs, np.log(noise)), expected, rtol=1e-8)
@@ -127,7 +126,7 @@ def test_values_at_the_observations_are_drawn_with_the_exact_moments() -> None:
     rng, out = np.random.default_rng(seeded(1)), np.empty(5)
     draws = np.empty((4000, 5))
     for k in range(len(draws)):
-        local.draw_values(pairs(X), LEVELS.astype(np.int64), logs, 3.0, r, out, rng)
+        parameter_updates.draw_values(pairs(X), LEVELS.astype(np.int64), logs, 3.0, r, out, rng)
         draws[k] = out
     K = covariance(X, X, logs)
     C = K + np.eye(5) / 3.0
@@ -142,7 +141,7 @@ def test_moments_and_joint_draws_at_points_are_those_of_the_conditional_normal()
     X, logs, r = example(12)
     points = example(4, seed=3)[0]
     several = np.stack([logs, logs - 0.4])
-    found = local_draws.local_draws(X, LEVELS, several, np.array([20.0, 50.0]), np.stack([r, -r]))
+    found = condition_process(X, LEVELS, several, np.array([20.0, 50.0]), np.stack([r, -r]))
     moments = found.moments_at(points)
     for k, (own, tau, residual) in enumerate(zip(several, (20.0, 50.0), (r, -r), strict=True)):
         cross, C = covariance(X, points, own), covariance(X, X, own) + np.eye(12) / tau
@@ -158,50 +157,33 @@ def smooth(**more: Any) -> bktf.Posterior:
     rng = np.random.default_rng(seeded(0))
     X = rng.integers(0, 6, (12, 2)) / 5
     y = np.sin(4 * (X[:, 0] + 0.7 * X[:, 1])) + 0.05 * rng.standard_normal(12)
-    settings: dict[str, Any] = {"rank": 1, "local": True, "n_sweeps": 60, "n_burn_in": 30, "n_chains": 2} | more
+    settings: dict[str, Any] = {"rank": 1, "n_sweeps": 60, "n_burn_in": 30, "n_chains": 2} | more
+    settings["residual_process"] = settings["rank"] < math.inf
     return bktf.fit([np.linspace(0, 1, 6)] * 2, X, y, seed=seeded(1), **settings)
 
 
-@pytest.mark.parametrize("rank", [0, 1])
-def test_mean_and_std_are_those_of_the_draws(rank: int) -> None:
+@pytest.mark.parametrize("rank", [math.inf, 1])
+def test_mean_and_std_are_those_of_the_draws(rank: float) -> None:
     posterior = smooth(rank=rank, n_sweeps=1030)
     points = np.array([[0.1, 0.35], [0.4, 0.4], [0.9, 0.05]])
     mean, variance = posterior.moments_by_draw(points)
     np.testing.assert_allclose(posterior.mean(points), mean.mean(axis=0))
     np.testing.assert_allclose(posterior.std(points), np.sqrt(mean.var(axis=0) + variance.mean(axis=0)))
-    # Given the chain these are independent with mean 0 and variance 1. With rank 0 they are normal, so each of six figures is beyond its
-    # limit with a chance below 1e-8; with rank 1 the products of factors might have longer tails: at most 2.4 of the 6 (30 seeds).
+    # Given the chain these are independent with mean 0 and variance 1. At infinite rank they are normal, so each of six figures is beyond
+    # its limit with a chance below 1e-8; with rank 1 the products of factors might have longer tails: at most 2.4 of the 6 (30 seeds).
     white = (posterior.draws_at(points) - mean) / np.sqrt(variance)
     assert np.all(np.abs(white.mean(axis=0)) < 6 / math.sqrt(len(white)))
     assert np.all(np.abs((white**2).mean(axis=0) - 1) < 6 * math.sqrt(2 / len(white)))
 
 
-def test_a_file_from_before_the_constant_share_is_read_as_without(tmp_path: Path) -> None:
-    posterior = smooth(rank=0)
-    assert posterior.local_logs is not None
-    without = np.column_stack((posterior.local_logs[:, :-1], np.full(posterior.n_draws, -math.inf)))
-    replace(posterior, local_logs=posterior.local_logs[:, :-1]).save(tmp_path / "old.npz")
-    back = bktf.load(tmp_path / "old.npz")
-    points = np.array([[0.1, 0.35], [0.9, 0.05]])
-    np.testing.assert_allclose(back.mean(points), replace(posterior, local_logs=without).mean(points))
-    assert np.isfinite(back.std(points)).all()
-    assert np.abs(back.mean(points) - posterior.mean(points)).max() > 1e-6
-    warm = bktf.fit(back.axes, back.X, back.y, rank=0, local=True, n_sweeps=20, n_burn_in=10, n_chains=2, seed=seeded(0), warm_start=back)
-    assert warm.local_logs is not None
-    assert np.isfinite(warm.local_logs).all()
-    replace(posterior, local_logs=posterior.local_logs[:, :2]).save(tmp_path / "damaged.npz")
-    with pytest.raises(ValueError, match=r"is damaged: .*local_logs has shape"):
-        bktf.load(tmp_path / "damaged.npz")
-
-
 def test_a_constant_share_stays_in_its_range_in_many_dimensions() -> None:
     rng = np.random.default_rng(seeded(0))
     X = rng.random((6, 60))
-    priors = bktf.Priors(local_share_logit_mean=3.99, local_share_logit_var=1e-4)
-    settings: dict[str, Any] = {"rank": 0, "local": True, "priors": priors, "n_sweeps": 20, "n_burn_in": 10}
+    priors = bktf.Priors(process_share_logit_mean=3.99, process_share_logit_var=1e-4)
+    settings: dict[str, Any] = {"rank": math.inf, "priors": priors, "n_sweeps": 20, "n_burn_in": 10}
     posterior = bktf.fit([np.linspace(0, 1, 3)] * 60, X, X[:, 0], seed=seeded(0), **settings)
-    assert posterior.local_logs is not None
-    assert (posterior.local_logs[:, -1] < local_kernel.LOG_ODDS_HIGH).all()
+    assert posterior.draws.process is not None
+    assert (posterior.draws.process.logs[:, -1] < process_covariance.LOG_ODDS_HIGH).all()
 
 
 @pytest.mark.parametrize("chosen", ["ei", "ucb"])
@@ -223,7 +205,7 @@ def test_the_choice_is_the_best_cell_by_definition(chosen: str) -> None:
 
 
 def test_pending_points_are_not_chosen_again_nor_crowded() -> None:
-    posterior = smooth(rank=0)
+    posterior = smooth(rank=math.inf)
     first = acquisition.choose(posterior, "ei", exclude=posterior.X)
     assert first.point is not None
     second = acquisition.choose(posterior, "ei", exclude=posterior.X, pending=first.point[None])
@@ -232,18 +214,19 @@ def test_pending_points_are_not_chosen_again_nor_crowded() -> None:
     assert second.value < first.value
 
 
-def test_other_acquisitions_are_refused_and_so_is_no_model_at_all() -> None:
+@pytest.mark.parametrize("rank", [1, math.inf])
+def test_other_acquisitions_are_refused_and_so_is_no_model_at_all(rank: float) -> None:
     with pytest.raises(ValueError, match='must be "ei" or "ucb"'):
-        acquisition.choose(smooth(), "thompson")
+        acquisition.choose(smooth(rank=rank), "thompson")
     with pytest.raises(ValueError, match="rank must be a whole number of at least 1"):
-        smooth(rank=0, local=False)
+        smooth(rank=0)
 
 
 def box_score(n: int, threshold: float, seed: int = 0) -> ProcessBoxScore:
     """Log EI under 16 draws in a box with levels in the middle."""
     X, _, r = example(n, seed)
     logs = np.random.default_rng(seeded(seed + 1)).normal(-0.5, 0.5, (16, 5))
-    draws = local_draws.local_draws(X, LEVELS, logs, np.full(16, 1e4), np.repeat(r[None], 16, axis=0))
+    draws = condition_process(X, LEVELS, logs, np.full(16, 1e4), np.repeat(r[None], 16, axis=0))
     return process_box_score(draws, np.full(16, threshold))
 
 
@@ -288,14 +271,14 @@ def test_the_best_point_between_axis_points_is_not_beaten_by_a_fine_grid() -> No
     assert beaten <= 3  # none of 60; were it one in 50, four of eight would have a chance of 1e-5
 
 
-def test_the_kernel_and_the_moments_of_the_whole_grid_know_of_the_local_component() -> None:
+def test_the_kernel_and_the_moments_of_the_whole_grid_know_of_the_process() -> None:
     posterior = smooth(rank=1)
     points = np.array([[0.2, 0.6], [0.8, 0.0], [0.2, 0.6]])
-    alone = smooth(rank=0)
-    assert alone.local is not None
+    alone = smooth(rank=math.inf)
+    assert alone.draws.process is not None
     between = alone.kernel(points, points[:2])
     scale = alone.standardisation.scale**2
-    np.testing.assert_allclose(between[:, 0, 0], scale * alone.local.sizes, rtol=1e-12)
+    np.testing.assert_allclose(between[:, 0, 0], scale * alone.draws.process.sizes, rtol=1e-12)
     np.testing.assert_allclose(between[:, 2], between[:, 0], rtol=1e-12)
     assert np.all(between[:, 0, 1] < between[:, 0, 0])
     moments = posterior.grid_moments()
@@ -307,20 +290,22 @@ def test_the_kernel_and_the_moments_of_the_whole_grid_know_of_the_local_componen
 def test_a_fit_with_everything_is_saved_and_comes_back(tmp_path: Any) -> None:
     axes = [np.linspace(0, 1, 5)] * 2
     X = np.random.default_rng(seeded(0)).random((8, 2))
-    posterior = bktf.fit(axes, X, X.sum(axis=1), seed=seeded(0), rank=2, local=True, adapt_rank=True, offsets=True, n_sweeps=6, n_burn_in=3)
+    posterior = bktf.fit(axes, X, X.sum(axis=1), seed=seeded(0), rank=2, residual_process=True, adapt_rank=True, offsets=True,
+                         n_sweeps=6, n_burn_in=3)  # fmt: skip
     posterior.save(tmp_path / "fit.npz")
     again = bktf.load(tmp_path / "fit.npz")
     points = np.array([[0.13, 0.77], [0.5, 0.25]])
     for name in ("mean", "std", "draws_at"):
         np.testing.assert_array_equal(getattr(again, name)(points), getattr(posterior, name)(points))
-    assert again.settings == posterior.settings
+    assert again.spec.lengths == posterior.spec.lengths
+    assert [getattr(again.spec, name) for name in FLAGS] == [getattr(posterior.spec, name) for name in FLAGS] == [False, True, True, True]
     assert set(posterior.ranks) <= {0, 1, 2}
 
 
 def test_a_rare_allowed_point_is_found() -> None:
     axes = [np.linspace(0, 1, 9)] * 2
     X = np.random.default_rng(seeded(0)).random((12, 2)) * 0.5
-    posterior = bktf.fit(axes, X, X.sum(axis=1), seed=seeded(0), rank=0, local=True, n_sweeps=8, n_burn_in=4)
+    posterior = bktf.fit(axes, X, X.sum(axis=1), seed=seeded(0), rank=math.inf, n_sweeps=8, n_burn_in=4)
 
     def feasible(point: Floats) -> bool:
         return bool(np.all(np.abs(point - [0.9, 0.1]) < 0.01))
@@ -331,7 +316,7 @@ def test_a_rare_allowed_point_is_found() -> None:
 
 
 def test_a_chance_of_success_draws_the_choice_away() -> None:
-    posterior = smooth(rank=0)
+    posterior = smooth(rank=math.inf)
 
     def chance(points: Floats) -> Floats:
         return np.where(points[:, 0] < 0.5, 1.0, 1e-6)
@@ -343,24 +328,24 @@ def test_a_chance_of_success_draws_the_choice_away() -> None:
 @pytest.mark.parametrize("free", [(7,), (True,)])
 def test_axes_that_are_not_there_cannot_be_free(free: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="free must name"):
-        acquisition.choose(smooth(rank=0), "ei", free=free)
+        acquisition.choose(smooth(rank=math.inf), "ei", free=free)
 
 
 def test_a_warm_start_without_offsets_forgets_those_of_the_fit_before() -> None:
     axes = [np.linspace(0, 1, 5)] * 2
     X = np.random.default_rng(seeded(0)).random((10, 2))
     first = bktf.fit(axes, X, X.sum(axis=1), seed=seeded(0), offsets=True, n_sweeps=6, n_burn_in=3)
-    assert first.offsets.any()
+    assert first.draws.components.offsets.any()
     second = bktf.fit(axes, X, X.sum(axis=1), seed=seeded(0), n_sweeps=6, n_burn_in=3, warm_start=first)
-    assert not second.offsets.any()
+    assert not second.draws.components.offsets.any()
 
 
 def test_leaving_out_knows_the_variance_within_a_draw() -> None:
     axes = [np.linspace(0, 1, 5)] * 2
     X = np.random.default_rng(seeded(0)).random((10, 2))
-    posterior = bktf.fit(axes, X, np.sin(4 * X.sum(axis=1)), seed=seeded(0), rank=0, local=True, n_sweeps=30, n_burn_in=20)
+    posterior = bktf.fit(axes, X, np.sin(4 * X.sum(axis=1)), seed=seeded(0), rank=math.inf, n_sweeps=30, n_burn_in=20)
     left = bktf.leave_one_out(posterior, index=[2])
-    without = bktf.fit(posterior.axes, np.delete(posterior.X, 2, axis=0), np.delete(posterior.y, 2), seed=seeded(0), rank=0, local=True,
+    without = bktf.fit(posterior.axes, np.delete(posterior.X, 2, axis=0), np.delete(posterior.y, 2), seed=seeded(0), rank=math.inf,
                        n_sweeps=30, n_burn_in=20)  # fmt: skip
     mean, variance = without.moments_by_draw(posterior.X[2:3])
     density = stats.norm(mean[:, 0], np.sqrt(variance[:, 0] + without.noise_std**2)).pdf(posterior.y[2]).mean()
@@ -370,11 +355,11 @@ def test_leaving_out_knows_the_variance_within_a_draw() -> None:
 def test_other_kernels_are_refused_where_nothing_would_hear_them() -> None:
     axes = [np.linspace(0, 1, 5)] * 2
     with pytest.raises(ValueError, match="the kernel of axis 1 is another"):
-        bktf.fit(axes, [[0.0, 0.0]], [1.0], rank=0, local=True, kernel=["matern32", "periodic"])
+        bktf.fit(axes, [[0.0, 0.0]], [1.0], rank=math.inf, kernel=[None, "periodic"])
 
 
 def test_a_mirrored_process_is_the_process_of_mirrored_values() -> None:
-    posterior = smooth(rank=0)
+    posterior = smooth(rank=math.inf)
     points = np.array([[0.2, 0.6], [0.8, 0.0]])
     for mirrored in (posterior.negated(), posterior.negated().negated().negated()):
         np.testing.assert_allclose(mirrored.mean(points), -posterior.mean(points), rtol=1e-9)

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import bktf
+from bktf.surrogate.model_spec import FLAGS
 from seeds import seeded
 
 Floats = NDArray[np.float64]
@@ -128,12 +129,15 @@ def test_diagnostics_cover_f_noise_and_sorted_summaries(posterior: bktf.Posterio
 def test_label_free_quantities_do_not_change_when_components_trade_places(posterior: bktf.Posterior) -> None:
     from dataclasses import replace
 
-    order = [2, 0, 1]
+    order, draws = [2, 0, 1], posterior.draws.components
     swapped = replace(
         posterior,
-        weights=posterior.weights[:, order],
-        lengthscales=posterior.lengthscales[:, order],
-        states=tuple(s[:, order] for s in posterior.states),
+        draws=replace(
+            draws,
+            weights=draws.weights[:, order],
+            lengthscales=draws.lengthscales[:, order],
+            states=tuple(s[:, order] for s in draws.states),
+        ),
     )
     for name, values in posterior.label_free().items():
         np.testing.assert_allclose(swapped.label_free()[name], values, rtol=1e-10, err_msg=name)
@@ -175,9 +179,10 @@ def test_a_saved_posterior_comes_back_the_same(settings: dict[str, object], tmp_
     posterior.save(path)
     back = bktf.load(path)
     np.testing.assert_array_equal(back.draws_at(posterior.X), posterior.draws_at(posterior.X))
-    assert (back.seed, back.priors, back.settings, back.known_noise_std) == (
-        posterior.seed, posterior.priors, posterior.settings, posterior.known_noise_std
+    assert (back.seed, back.priors, back.spec.lengths, back.spec.noise_std, back.rank) == (
+        posterior.seed, posterior.priors, posterior.spec.lengths, posterior.spec.noise_std, posterior.rank
     )  # fmt: skip
+    assert [getattr(back.spec, name) for name in FLAGS] == [getattr(posterior.spec, name) for name in FLAGS]
     again = {"warm_start": back, "n_sweeps": 5, "n_burn_in": 2}
     np.testing.assert_array_equal(fitted(**settings, **again).weights, fitted(**settings, **{**again, "warm_start": posterior}).weights)
     assert [p.name for p in tmp_path.iterdir()] == ["posterior.npz"]

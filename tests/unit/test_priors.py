@@ -17,8 +17,10 @@ from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.kernel_choice import resolve_kernels
 from bktf.components import gibbs
 from bktf.components.chain_state import Problem, State
-from bktf.surrogate.fitting import make_problem, new_state
-from bktf.surrogate.priors import Priors, Settings
+from bktf.gaussian_process import ProcessProblem
+from bktf.surrogate.model_spec import ModelSpec
+from bktf.surrogate.priors import Priors
+from bktf.surrogate.problems import Data, make_component_problem, make_process_problem, new_state
 from seeds import seeded
 
 Floats = NDArray[np.float64]
@@ -27,8 +29,8 @@ Floats = NDArray[np.float64]
 UNUSUAL = Priors(
     lengthscale_log_mean=math.log(0.3), lengthscale_log_var=0.7, noise_shape=2.5, noise_rate=0.2, weight_var=2.2, shrinkage_first=1.7,
     shrinkage_rest=4.3, offset_mean=0.6, offset_var=0.4, correlation_logit_mean=-0.9, correlation_logit_var=1.6,
-    local_lengthscale_log_mean=math.log(0.8), local_lengthscale_log_var=0.35, local_noise_rate=0.03, local_size_log_mean=0.45,
-    local_size_log_var=0.55, local_share_logit_mean=-0.25, local_share_logit_var=2.9,
+    process_lengthscale_log_mean=math.log(0.8), process_lengthscale_log_var=0.35, process_noise_rate=0.03, process_size_log_mean=0.45,
+    process_size_log_var=0.55, process_share_logit_mean=-0.25, process_share_logit_var=2.9,
 )  # fmt: skip
 SPACES = {
     "one ordered axis": ["matern32"],
@@ -41,12 +43,20 @@ SPACES = {
 
 def problem_of(kernels: list[str], priors: Priors, active: list[tuple[int, ...]] | None = None, **settings: Any) -> Problem:
     """A problem with three observations on axes of three points; components of all dimensions, or with these active ones."""
-    dims = range(len(kernels))
+    return make_component_problem(ModelSpec(active=active, priors=priors, **settings), data_of(kernels)).problem
+
+
+def process_problem_of(kernels: list[str], priors: Priors) -> ProcessProblem:
+    """The same observations at infinite rank."""
+    return make_process_problem(ModelSpec(rank=math.inf, priors=priors), data_of(kernels))
+
+
+def data_of(kernels: list[str]) -> Data:
+    """Three observations on axes of three points."""
     resolved = resolve_kernels(kernels, [3] * len(kernels))
     axes = tuple(Axis(np.array([0.0, 1.0, 2.0]) if k.on_levels else np.array([10.0, 14.0, 30.0]), k) for k in resolved)
     X = np.stack([axis.points[[0, 1, 2]] for axis in axes], axis=1)
-    mask = np.array([[d in chosen for d in dims] for chosen in ([tuple(dims)] * 2 if active is None else active)])
-    return make_problem(axes, X, np.zeros(3), mask, priors, Settings(**settings), None)[0]
+    return Data(axes, X, np.zeros(3), None)
 
 
 # --- the numbers -------------------------------------------------------------------------------------------------------
@@ -54,61 +64,69 @@ def problem_of(kernels: list[str], priors: Priors, active: list[tuple[int, ...]]
 
 @pytest.mark.parametrize("kernels", SPACES.values(), ids=SPACES.keys())
 @pytest.mark.parametrize("priors", [Priors(), UNUSUAL], ids=["default", "unusual"])
-@pytest.mark.parametrize("local", [False, True])
-def test_priors_of_lengthscales_and_correlations_are_those_documented(kernels: list[str], priors: Priors, local: bool) -> None:
-    problem = problem_of(kernels, priors, local=local)
+@pytest.mark.parametrize("infinite_rank", [False, True])
+def test_priors_of_lengthscales_and_correlations_are_those_documented(kernels: list[str], priors: Priors, infinite_rank: bool) -> None:
+    problem = problem_of(kernels, priors, residual_process=True)
+    process = process_problem_of(kernels, priors).model if infinite_rank else problem.process
     for d, name in enumerate(kernels):
-        if name == "categorical":  # log ρ / (1 − ρ) ~ N(mean, var), in the components and in the local one
-            assert problem.log_means[d] == problem.local.log_means[d] == priors.correlation_logit_mean
-            assert problem.log_vars[d] == problem.local.log_vars[d] == priors.correlation_logit_var
-        else:  # log l ~ N(mean, var); log l / √D ~ N(mean, var) in the local component
+        if name == "categorical":  # log ρ / (1 − ρ) ~ N(mean, var), in the components and in the process
+            assert problem.log_means[d] == process.log_means[d] == priors.correlation_logit_mean
+            assert problem.log_vars[d] == process.log_vars[d] == priors.correlation_logit_var
+        else:  # log l ~ N(mean, var); log l / √D ~ N(mean, var) in the process
             assert problem.log_means[d] == priors.lengthscale_log_mean
             assert problem.log_vars[d] == priors.lengthscale_log_var
-            l_over_root_d = math.exp(problem.local.log_means[d]) / len(kernels) ** 0.5
-            assert math.log(l_over_root_d) == pytest.approx(priors.local_lengthscale_log_mean, abs=1e-12)
-            assert problem.local.log_vars[d] == priors.local_lengthscale_log_var
+            l_over_root_d = math.exp(process.log_means[d]) / len(kernels) ** 0.5
+            assert math.log(l_over_root_d) == pytest.approx(priors.process_lengthscale_log_mean, abs=1e-12)
+            assert process.log_vars[d] == priors.process_lengthscale_log_var
             start, end = problem.starts[d : d + 2]
             np.testing.assert_allclose(problem.coords[start:end], [0.0, 0.2, 1.0])  # inputs scaled to [0, 1]
 
 
 @pytest.mark.parametrize("kernels", SPACES.values(), ids=SPACES.keys())
 @pytest.mark.parametrize("priors", [Priors(), UNUSUAL], ids=["default", "unusual"])
-def test_priors_of_size_and_share_of_the_local_component_are_those_documented(kernels: list[str], priors: Priors) -> None:
+@pytest.mark.parametrize("infinite_rank", [False, True])
+def test_priors_of_size_and_share_of_the_process_are_those_documented(kernels: list[str], priors: Priors, infinite_rank: bool) -> None:
     n_dims = len(kernels)
-    own = problem_of(kernels, priors, local=True).local
+    own = process_problem_of(kernels, priors).model if infinite_rank else problem_of(kernels, priors, residual_process=True).process
     assert own.log_means.shape == own.log_vars.shape == (n_dims + 2,)
-    assert own.log_means[n_dims] == priors.local_size_log_mean
-    assert own.log_vars[n_dims] == priors.local_size_log_var
+    assert own.log_means[n_dims] == priors.process_size_log_mean
+    assert own.log_vars[n_dims] == priors.process_size_log_var
     odds_over_d = math.exp(own.log_means[n_dims + 1]) / n_dims  # D counts axes of levels too
-    assert math.log(odds_over_d) == pytest.approx(priors.local_share_logit_mean, abs=1e-12)
-    assert own.log_vars[n_dims + 1] == priors.local_share_logit_var
+    assert math.log(odds_over_d) == pytest.approx(priors.process_share_logit_mean, abs=1e-12)
+    assert own.log_vars[n_dims + 1] == priors.process_share_logit_var
 
 
 @pytest.mark.parametrize("n_dims", [1, 2, 8, 50])
 def test_by_default_the_odds_of_the_constant_share_are_half_the_number_of_axes(n_dims: int) -> None:
-    own = problem_of(["matern32"] * n_dims, Priors(), local=True).local
+    own = process_problem_of(["matern52"] * n_dims, Priors()).model
     assert math.exp(own.log_means[-1]) == pytest.approx(n_dims / 2)
 
 
 def test_the_centre_of_the_prior_of_the_share_stays_inside_its_range() -> None:
     """Log odds of the share lie in (−8, 8); where log D would push the centre beyond 7 it stays at 7."""
-    assert problem_of(["matern32"] * 30, Priors(local_share_logit_mean=3.9), local=True).local.log_means[-1] == 7.0
-    below = problem_of(["matern32"] * 20, Priors(local_share_logit_mean=3.9), local=True).local.log_means[-1]
+    assert process_problem_of(["matern52"] * 30, Priors(process_share_logit_mean=3.9)).model.log_means[-1] == 7.0
+    below = process_problem_of(["matern52"] * 20, Priors(process_share_logit_mean=3.9)).model.log_means[-1]
     assert below == pytest.approx(3.9 + math.log(20))
 
 
 @pytest.mark.parametrize("priors", [Priors(), UNUSUAL], ids=["default", "unusual"])
-@pytest.mark.parametrize("local", [False, True])
-def test_priors_of_noise_weights_and_offsets_are_those_documented(priors: Priors, local: bool) -> None:
-    problem = problem_of(["matern32", "categorical"], priors, local=local, offsets=True, adapt_rank=True)
+@pytest.mark.parametrize("residual_process", [False, True])
+def test_priors_of_noise_weights_and_offsets_are_those_documented(priors: Priors, residual_process: bool) -> None:
+    problem = problem_of(["matern32", "categorical"], priors, residual_process=residual_process, offsets=True, adapt_rank=True)
     assert problem.noise_shape == priors.noise_shape
-    assert problem.noise_rate == (priors.local_noise_rate if local else priors.noise_rate)
+    assert problem.noise_rate == (priors.process_noise_rate if residual_process else priors.noise_rate)
     assert problem.weight_var == priors.weight_var
     assert (problem.shrinkage_first, problem.shrinkage_rest) == (priors.shrinkage_first, priors.shrinkage_rest)
     assert (problem.offset_mean, problem.offset_var) == (priors.offset_mean, priors.offset_var)
     assert problem.offset.all()
     assert problem.shrunk.all()
     assert not problem.noise_known
+
+
+@pytest.mark.parametrize("priors", [Priors(), UNUSUAL], ids=["default", "unusual"])
+def test_priors_of_noise_at_infinite_rank_are_those_documented(priors: Priors) -> None:
+    problem = process_problem_of(["matern52", "categorical"], priors)
+    assert (problem.noise_shape, problem.noise_rate, problem.noise_known) == (priors.noise_shape, priors.process_noise_rate, 0)
 
 
 def test_the_documented_defaults_are_the_defaults() -> None:
@@ -133,8 +151,8 @@ class PriorDraws(NamedTuple):
     shrinkage: Floats  # (N, R)
     offsets: Floats  # (N, R, D)
     noise_precision: Floats  # (N,)
-    local_logs: Floats  # (N, D + 2)
-    local: Floats  # (N,) the local component at the first observation
+    process_logs: Floats  # (N, D + 2)
+    process: Floats  # (N,) the residual process at the first observation
 
 
 def draw_many(problem: Problem, seed: int) -> PriorDraws:
@@ -162,8 +180,8 @@ def fill_with_draws(problem: Problem, state: State, draws: PriorDraws, rng: np.r
                 draws.offsets[k, c, d] = state.offsets[c, d]
         draws.noise_precision[k] = state.noise_precision[0]
         for place in range(n_dims + 2):
-            draws.local_logs[k, place] = state.local_logs[place]
-        draws.local[k] = state.local[0]
+            draws.process_logs[k, place] = state.process_logs[place]
+        draws.process[k] = state.process_values[0]
 
 
 def normal_cut(mean: float, var: float, low: float, high: float) -> Any:
@@ -179,7 +197,7 @@ def check(draws: Floats, distribution: Any, what: str) -> None:
 
 WIDE = Priors(  # so wide that the ranges of length-scales and odds cut off a part that shows
     lengthscale_log_mean=math.log(100.0), lengthscale_log_var=6.0, correlation_logit_mean=-5.0, correlation_logit_var=5.0,
-    local_lengthscale_log_mean=3.0, local_lengthscale_log_var=7.0, noise_shape=0.6, noise_rate=3.0, weight_var=0.3,
+    process_lengthscale_log_mean=3.0, process_lengthscale_log_var=7.0, noise_shape=0.6, noise_rate=3.0, weight_var=0.3,
 )  # fmt: skip
 
 
@@ -198,18 +216,18 @@ def test_draws_of_components_are_distributed_as_documented(priors: Priors) -> No
 
 
 @pytest.mark.parametrize("priors", [Priors(), UNUSUAL, WIDE], ids=["default", "unusual", "wide"])
-def test_draws_of_the_local_component_are_distributed_as_documented(priors: Priors) -> None:
-    draws = draw_many(problem_of(["matern32", "categorical", "matern32"], priors, [(0, 1, 2)], local=True), 2)
+def test_draws_of_the_residual_process_are_distributed_as_documented(priors: Priors) -> None:
+    draws = draw_many(problem_of(["matern32", "categorical", "matern32"], priors, [(0, 1, 2)], residual_process=True), 2)
     low, high = math.log(1e-3), math.log(1e3)
-    lengthscale = normal_cut(priors.local_lengthscale_log_mean + math.log(math.sqrt(3)), priors.local_lengthscale_log_var, low, high)
-    check(draws.local_logs[:, 0], lengthscale, "length-scale of the first axis")
-    check(draws.local_logs[:, 2], lengthscale, "length-scale of the third axis")
-    check(draws.local_logs[:, 1], normal_cut(priors.correlation_logit_mean, priors.correlation_logit_var, low, high), "odds")
-    check(draws.local_logs[:, 3], stats.norm(priors.local_size_log_mean, math.sqrt(priors.local_size_log_var)), "log variance")
-    check(draws.local_logs[:, 4] - math.log(3), normal_cut(
-        priors.local_share_logit_mean, priors.local_share_logit_var, -8 - math.log(3), 8 - math.log(3)), "share")  # fmt: skip
-    check(draws.local / np.exp(draws.local_logs[:, 3] / 2), stats.norm(), "values by their standard deviation")
-    check(draws.noise_precision, stats.gamma(priors.noise_shape, scale=1 / priors.local_noise_rate), "noise precision")
+    lengthscale = normal_cut(priors.process_lengthscale_log_mean + math.log(math.sqrt(3)), priors.process_lengthscale_log_var, low, high)
+    check(draws.process_logs[:, 0], lengthscale, "length-scale of the first axis")
+    check(draws.process_logs[:, 2], lengthscale, "length-scale of the third axis")
+    check(draws.process_logs[:, 1], normal_cut(priors.correlation_logit_mean, priors.correlation_logit_var, low, high), "odds")
+    check(draws.process_logs[:, 3], stats.norm(priors.process_size_log_mean, math.sqrt(priors.process_size_log_var)), "log variance")
+    check(draws.process_logs[:, 4] - math.log(3), normal_cut(
+        priors.process_share_logit_mean, priors.process_share_logit_var, -8 - math.log(3), 8 - math.log(3)), "share")  # fmt: skip
+    check(draws.process / np.exp(draws.process_logs[:, 3] / 2), stats.norm(), "values by their standard deviation")
+    check(draws.noise_precision, stats.gamma(priors.noise_shape, scale=1 / priors.process_noise_rate), "noise precision")
 
 
 @pytest.mark.parametrize("priors", [Priors(), UNUSUAL], ids=["default", "unusual"])

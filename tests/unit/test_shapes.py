@@ -1,5 +1,6 @@
 """Which shape of the surrogate is used, and that leaving out is as if it had never been seen; the warp and its way back."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from bktf.engine import model_choice as shapes
 from bktf.engine.history import History
 from bktf.engine.settings import Strategy, make_strategy
 from bktf.engine.suggestion import fit_history, next_points
-from bktf.gaussian_process.process_draws import local_draws
+from bktf.gaussian_process import condition_process
 from bktf.spaces.parameters import Parameter, parameters_of
 from bktf.surrogate.warping import Warp
 from seeds import seeded
@@ -64,7 +65,7 @@ def test_a_process_of_many_observations_sees_the_best_of_them(model: str, monkey
     strategy = Strategy(model=model, n_sweeps=6, n_burn_in=3, rank=2)
     for maximize in (False, True):
         posterior = shapes.fit_shape(model, strategy, AXES, X, wave(X), maximize=maximize, seed=seeded(0))
-        assert posterior.local is not None
+        assert posterior.draws.process is not None
         assert len(posterior.y) == 15
         best = X[wave(X).argmax() if maximize else wave(X).argmin()]
         assert np.abs(posterior.X - best).max(axis=1).min() < 1e-9
@@ -82,17 +83,17 @@ def test_every_shape_is_fitted(model: str) -> None:
     strategy = Strategy(model=model, n_sweeps=6, n_burn_in=3, main_effects=True, rank=2)
     shape = shapes.shape_of(strategy, GRID, 13)
     posterior = shapes.fit_shape(shape, strategy, AXES, X, wave(X), maximize=False, seed=seeded(0))
-    assert posterior.rank == (0 if model == "process" else 4)
-    assert (posterior.local is not None) == (model in ("process", "both"))
+    assert posterior.rank == (math.inf if model == "process" else 4)
+    assert (posterior.draws.process is not None) == (model in ("process", "both"))
 
 
 def test_a_fold_is_left_out_as_if_it_had_never_been_seen() -> None:
     X = points(12)
-    own = shapes.fit_process(AXES, X, wave(X), None, seed=seeded(0), **RUN).local
+    own = shapes.fit_process(AXES, X, wave(X), None, seed=seeded(0), **RUN).draws.process
     assert own is not None
     left_out = np.array([1, 5, 6])
     seen = np.setdiff1d(np.arange(12), left_out)
-    without = local_draws(own.observed[seen], own.on_levels, own.logs, own.noise_precision, own.residuals[:, seen])
+    without = condition_process(own.observed[seen], own.on_levels, own.logs, own.noise_precision, own.residuals[:, seen])
     expected = without.moments_at(own.observed[left_out])
     mean, variance = shapes.leave_out(own, left_out)
     np.testing.assert_allclose(mean, expected.mean, atol=1e-6)
@@ -145,7 +146,7 @@ def test_a_batch_takes_turns_too() -> None:
     history = History(X, wave(X / 8), np.empty((0, 2)), X, np.empty((0, 2)))
     strategy = Strategy(n_sweeps=20, n_burn_in=10)
     model = fit_history(parameters, history, strategy, False, 0, {})
-    assert [model.in_turn(i).rank for i in range(6)] == [3, 0, 3, 0, 3, 0]
+    assert [model.in_turn(i).rank for i in range(6)] == [3, math.inf, 3, math.inf, 3, math.inf]
     assert model.in_turn(2) is model.posterior
     assert len(next_points(model, strategy, False, 0, 3, None)) == 3
 
@@ -167,9 +168,9 @@ def test_known_noise_reaches_every_shape(shape: str) -> None:
 def test_the_predictive_score_is_that_of_a_normal_with_the_spread_of_draws_and_within_them() -> None:
     X = points(14)
     process = shapes.fit_process(AXES, X, 5 * wave(X), None, seed=seeded(0), **RUN)
-    assert process.local is not None
+    assert process.draws.process is not None
     left_out = np.array([0, 3, 9])
-    mean, variance = shapes.leave_out(process.local, left_out)
+    mean, variance = shapes.leave_out(process.draws.process, left_out)
     scale, shift = process.standardisation.scale, process.standardisation.mean
     centre = shift + scale * mean.mean(axis=0)
     spread = scale * np.sqrt(mean.var(axis=0) + variance.mean(axis=0))

@@ -1,6 +1,7 @@
 """What a history teaches the engine: failures, outliers, turns, axes, and what is said of a suggestion."""
 
 import itertools
+import math
 from typing import Any, cast
 
 import numpy as np
@@ -118,13 +119,13 @@ def test_points_under_way_take_a_turn() -> None:
     X = np.array([[i, (3 * i) % 9] for i in range(8)], dtype=float)
     history = History(X, X.sum(axis=1), NONE, X, NONE)
     ranks = [fit_history(GRID, history._replace(pending=X[:n] + 0.0), QUICK, False, 0, {}).posterior.rank for n in (0, 1, 2)]
-    assert ranks == [0, 3, 0]
+    assert ranks == [math.inf, 3, math.inf]
 
 
 def test_each_point_of_a_batch_is_chosen_in_its_own_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.array([[i, (3 * i) % 9] for i in range(8)], dtype=float)
     model = fit_history(GRID, History(X, X.sum(axis=1), NONE, X, NONE), QUICK, False, seeded(5), {})
-    ranks: list[int] = []
+    ranks: list[float] = []
 
     def ask(posterior: Posterior, *arguments: Any, **settings: Any) -> Choice:
         ranks.append(posterior.rank)
@@ -132,7 +133,7 @@ def test_each_point_of_a_batch_is_chosen_in_its_own_turn(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(suggestion, "choose", ask)
     next_points(model, QUICK, False, seeded(5), 4, None)
-    assert ranks == [0, 3, 0, 3]
+    assert ranks == [math.inf, 3, math.inf, 3]
 
 
 def test_seeds_of_different_numbers_differ() -> None:

@@ -1,6 +1,7 @@
 """ArviZ: the draws in the format its summaries and plots take. Extra: bktf[arviz]."""
 
 import inspect
+import math
 from typing import Any
 
 import numpy as np
@@ -29,11 +30,11 @@ def to_arviz(posterior: Posterior) -> Any:
         "f": by_chain(posterior.draws_at(posterior.X)),
         "noise_std": by_chain(posterior.noise_std),
     }
-    if posterior.rank:
+    if posterior.rank < math.inf:
         variables["aligned_weight"] = by_chain(posterior.aligned_weights())
         variables["component_size"] = by_chain(np.stack([v for k, v in quantities.items() if k.startswith("component_size")], axis=1))
-    local = {k: v for k, v in quantities.items() if k.startswith("process")}
-    variables |= {k.replace("[", "_").replace("]", ""): by_chain(v) for k, v in local.items()}
+    process = {k: v for k, v in quantities.items() if k.startswith("process")}
+    variables |= {k.replace("[", "_").replace("]", ""): by_chain(v) for k, v in process.items()}
     lengthscales = {k: v for k, v in quantities.items() if k.startswith("lengthscale")}
     for d in range(len(posterior.grid)):
         columns = [v for k, v in lengthscales.items() if k.startswith(f"lengthscale[{d},")]

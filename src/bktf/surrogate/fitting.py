@@ -17,6 +17,7 @@ from bktf.surrogate.problems import Data
 from bktf.surrogate.run_chains import RunOptions
 from bktf.surrogate.standardisation import Standardisation, check_values
 
+FORMER_KERNELS = {"matern12": None, "matern32": None, "wishart": "categorical"}  # what rank 0 took them for
 NOISE_RANGE = (1e-6, 1e6)  # a known noise outside this range, as a share of the spread of y, is moved into it
 
 
@@ -82,6 +83,7 @@ def fit(
     """
     if local is not None:
         rank, residual_process = _former_spelling(rank, residual_process, local)
+        kernel = _former_kernels(kernel) if rank == math.inf else kernel
     spec = ModelSpec(
         rank=rank,
         active=active,
@@ -134,6 +136,13 @@ def _former_spelling(rank: float, residual_process: bool, local: object) -> tupl
     if rank == 0 and local:
         return math.inf, False
     return rank, residual_process or bool(local)
+
+
+def _former_kernels(kernel: Kernel | Sequence[Kernel | None] | None) -> Kernel | Sequence[Kernel | None] | None:
+    """The kernels of a call with rank 0, where any Matérn kernel meant 5/2 and both kernels of levels equal correlation."""
+    if isinstance(kernel, list | tuple):
+        return [FORMER_KERNELS.get(k, k) if isinstance(k, str) else k for k in kernel]
+    return FORMER_KERNELS.get(kernel, kernel) if isinstance(kernel, str) else kernel
 
 
 def _warm_start(spec: ModelSpec, warm: object, standardisation: Standardisation) -> WarmStart | None:

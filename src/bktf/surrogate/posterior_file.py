@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bktf._typing import Floats
 from bktf.acquisition import Draws
-from bktf.axis_kernels import Axis, AxisKernel
+from bktf.axis_kernels import MATERN52, Axis, AxisKernel, dense
 from bktf.components import ComponentDraws, ResidualDraws
 from bktf.gaussian_process import ProcessDraws, condition_process, n_logs
 from bktf.surrogate.fit_components import add_residual_process
@@ -141,6 +141,9 @@ def _modernise(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Non
     n_dims = len(settings["kernels"])
     settings.setdefault("log", [False] * n_dims)
     settings["rank"] = n_components or "inf"
+    if not n_components:  # any kernel of an ordered axis meant Matérn 5/2, any of levels equal correlation
+        on_levels = [AxisKernel(kind).on_levels for kind, _ in settings["kernels"]]
+        settings["kernels"] = [[dense.EQUAL_CORRELATION if levels else MATERN52, None] for levels in on_levels]
     settings["lengths"] = [former["n_sweeps"], former["n_burn_in"], former["n_chains"]]
     settings["flags"] = {name: bool(former.get(name, False)) for name in FLAGS}
     settings["flags"]["residual_process"] = bool(former.get("local", False)) and n_components > 0
