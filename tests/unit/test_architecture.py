@@ -7,14 +7,14 @@ from pathlib import Path
 from conftest import ROOT
 
 ROOMS = [
-    "engine", "analysis", "surrogate", "components", "gaussian_process", "axis_kernels", "product_forms", "_compiled", "version", "_checks", "_compiled.numba_options", "_compiled.cholesky", "_compiled.slice_sampling", "_compiled.vector_loops", "axis_kernels.state_space", "axis_kernels.matern32", "axis_kernels.dense", "axis_kernels.categorical", "axis_kernels.gaps", "gaussian_process.covariance", "gaussian_process.parameter_updates",
+    "analysis", "surrogate", "components", "gaussian_process", "axis_kernels", "product_forms", "_compiled", "version", "_checks", "_compiled.numba_options", "_compiled.cholesky", "_compiled.slice_sampling", "_compiled.vector_loops", "axis_kernels.state_space", "axis_kernels.matern32", "axis_kernels.dense", "axis_kernels.categorical", "axis_kernels.gaps", "gaussian_process.covariance", "gaussian_process.parameter_updates",
     "axis_kernels.operations", "components.chain_state", "components.conjugate_updates", "components.gibbs", "product_forms.cp_tensors", "components.alignment", "surrogate.diagnostics", "surrogate.npz_file", "axis_kernels.kernel_choice", "surrogate.priors", "axis_kernels.axes", "surrogate.standardisation", "components.chains",
-    "product_forms.hull", "product_forms.cp_forms", "product_forms.best_first_maximum", "acquisition.cell_scores", "gaussian_process.process_draws", "acquisition.process_scores", "acquisition.gradient_search", "spaces.axis_refinement", "acquisition.restricted_search", "acquisition.grid_choice",
+    "product_forms.hull", "product_forms.cp_forms", "product_forms.best_first_maximum", "acquisition.cell_scores", "gaussian_process.process_draws", "acquisition.process_scores", "acquisition.gradient_search", "acquisition.restricted_search", "acquisition.grid_choice",
     "acquisition.choice", "acquisition", "acquisition.improvement", "surrogate.posterior_file", "surrogate.posterior", "surrogate.fitting", "analysis.leave_one_out", "integrations.arviz", "integrations", "warmup",
     "experiments", "experiments.functions", "experiments.problems",
-    "spaces.parameters", "spaces", "spaces.feasible_points", "engine.history", "optuna_sampler.pruned_trials", "optuna_sampler.trials", "engine.settings", "surrogate.warping", "engine.outliers", "engine.subset", "engine.model_choice", "engine.start_design", "engine.suggestion",
-    "optuna_sampler.sampler", "optuna_sampler", "integrations.sklearn", "integrations.botorch", "optimize", "demo",
-    "lab.space_file", "lab.results_table", "lab.slices", "lab.slice_plot", "lab.suggest", "lab",
+    "spaces.parameters", "spaces.user_space", "spaces.feasible_points", "spaces", "surrogate.warping", "engine.history", "engine.settings", "engine.outliers", "engine.subset", "engine.model_choice", "engine.start_design", "engine.success", "engine.suggestion", "engine",
+    "optuna_sampler.pruned_trials", "optuna_sampler.trials", "optuna_sampler.messages", "optuna_sampler.agreement", "optuna_sampler.argument_checks", "optuna_sampler.sampler", "optuna_sampler", "integrations.sklearn", "integrations.botorch", "_optimize_checks", "_evaluation", "optimize", "demo",
+    "lab.space_file", "lab.results_table", "lab.slices", "lab.slice_plot", "lab.suggest", "lab.answer_text", "lab",
     "experiments.lines", "experiments.gp", "experiments.methods", "experiments.runs", "experiments.studies", "experiments.details",
     "experiments.networks", "experiments.tuning", "experiments.published", "experiments.summaries", "experiments.tables",
     "experiments.figures", "experiments.reproduce",
