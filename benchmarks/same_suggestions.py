@@ -62,7 +62,7 @@ def store_source(source: Path) -> Path:
 
 
 def store_revision(revision: str) -> Path:
-    """Check a revision out, copy its package to the cache, and return that folder."""
+    """Check a revision out, copy its package to the cache, and return the folder of that version."""
     git = ["git", "-C", str(ROOT), "worktree"]
     with tempfile.TemporaryDirectory() as temporary:
         tree = Path(temporary) / "tree"

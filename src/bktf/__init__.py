@@ -13,8 +13,8 @@ from bktf.surrogate.priors import Priors
 
 if TYPE_CHECKING:
     from bktf.optimize import Result, maximize, minimize
-    from bktf.optuna_sampler.sampler import BKTFSampler
-    from bktf.spaces.parameters import choices
+    from bktf.optuna_sampler import BKTFSampler
+    from bktf.spaces import choices
 
 load = Posterior.load
 

@@ -19,10 +19,15 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState
 
 import bktf
-from bktf.engine.settings import Strategy
-from bktf.engine.suggestion import fit_history
-from bktf.optuna_sampler.trials import PUBLISHED, read_history, read_published
-from bktf.spaces.parameters import parameters_of
+from bktf.engine import Engine, EngineSettings
+from bktf.optuna_sampler.trials import (
+    PUBLISHED,
+    TrialConverter,
+    objective_of,
+    read_all,
+    read_published,
+)
+from bktf.spaces import parameters_of
 from seeds import seeded
 
 GRID: dict[str, BaseDistribution] = {"x": IntDistribution(0, 9), "y": IntDistribution(0, 9)}
@@ -272,12 +277,15 @@ def test_values_beyond_all_measure_count_as_failures_and_that_is_said(caplog: py
         fluke = 1e6 if number in (2, 7, 11) else 0.0
         study.tell(trial, (trial.params["x"] - 0.3) ** 2 + trial.params["y"] ** 2 + fluke)
     assert [r.message for r in caplog.records if "no smooth function explains" in r.message]
-    history = read_history(study.trials, parameters_of(space, ()), False, -1, datetime.now())
-    kept = fit_history(parameters_of(space, ()), history, Strategy(), False, 0, {})
-    assert (kept.n_outliers, len(kept.posterior.y), kept.posterior.y.max() < 3) == (3, 11, True)
+    parameters, objective = parameters_of(space, ()), objective_of(study)
+    history = TrialConverter(parameters, objective).history(read_all(study), -1, datetime.now())
+    kept = Engine(parameters, objective, EngineSettings(), 0).learn(history, 0)
+    assert kept.posterior is not None
+    assert (kept.n_outliers, len(kept.posterior.y), kept.posterior.y.min() > -3) == (3, 11, True)
     assert kept.chance is not None
     assert len(kept.history.failed) == 3
-    plain = fit_history(parameters_of(space, ()), history, Strategy(compress=False), False, 0, {})
+    plain = Engine(parameters, objective, EngineSettings(compress=False), 0).learn(history, 0)
+    assert plain.posterior is not None
     assert (plain.n_outliers, len(plain.posterior.y), plain.chance) == (0, 14, None)
 
 
@@ -391,10 +399,10 @@ def test_noise_makes_good_points_worth_repeating() -> None:
 
 
 def test_the_preset_of_the_paper_sets_what_the_paper_says_and_can_be_overridden() -> None:
-    strategy = bktf.BKTFSampler(preset="paper")._strategy
+    strategy = bktf.BKTFSampler(preset="paper").settings
     assert (strategy.acquisition, strategy.rank, strategy.n_sweeps, strategy.n_burn_in, strategy.n_chains) == ("max", 2, 400, 200, 1)
     assert strategy.n_startup(3) == 3
-    assert bktf.BKTFSampler(preset="paper", acquisition="ei")._strategy.acquisition == "ei"
+    assert bktf.BKTFSampler(preset="paper", acquisition="ei").settings.acquisition == "ei"
     assert len(set(points(run(bowl, 12, preset="paper")))) == 12
 
 

@@ -8,8 +8,15 @@ from optuna.study import Study
 from optuna.trial import create_trial
 
 import bktf
-from bktf.optuna_sampler.trials import pieces_of, read_published
-from bktf.spaces.parameters import parameters_of
+from bktf.engine import Objective
+from bktf.optuna_sampler.trials import (
+    TrialConverter,
+    is_taken,
+    pieces_of,
+    read_all,
+    read_published,
+)
+from bktf.spaces import parameters_of
 from seeds import seeded
 
 pytestmark = pytest.mark.usefixtures("quiet_optuna")
@@ -51,16 +58,19 @@ def test_parameters_drawn_independently_have_draws_of_their_own() -> None:
 
 def test_a_worker_that_publishes_last_gives_way() -> None:
     study = study_with(0, 1, GRID)
-    sampler, parameters = study.sampler, parameters_of(GRID, ())
-    assert isinstance(sampler, bktf.BKTFSampler)
-    mine, other = study.ask(), study.ask()
-    frozen = study._storage.get_trial(mine._trial_id)
-    assert not sampler._is_taken(study, frozen, parameters, np.array([3.0, 4.0]))
+    converter = TrialConverter(parameters_of(GRID, ()), Objective(direction="minimize"))
+    mine, known = study.ask(), read_all(study)
+    other = study.ask()
+
+    def taken(*point: float) -> bool:
+        return is_taken(study, known, mine.number, converter, np.array(point))
+
+    assert not taken(3.0, 4.0)
     for trial, x, y in ((mine, 5.0, 6.0), (other, 3.0, 4.0)):
         for key, piece in pieces_of({"internal": {"x": x, "y": y}}).items():
             study._storage.set_trial_system_attr(trial._trial_id, key, piece)
-    assert sampler._is_taken(study, frozen, parameters, np.array([3.0, 4.0]))
-    assert not sampler._is_taken(study, frozen, parameters, np.array([5.0, 6.0]))
+    assert taken(3.0, 4.0)
+    assert not taken(5.0, 6.0)
 
 
 def test_what_a_trial_will_try_is_known_before_it_asks() -> None:

@@ -20,9 +20,9 @@ import bktf
 from bktf._compiled.paced_calls import PACE
 from bktf.components import gibbs
 from bktf.components.chains import FIRST_CALL, PER_OBSERVATION
-from bktf.engine.history import History
-from bktf.optuna_sampler.trials import read_history
-from bktf.spaces.parameters import parameters_of
+from bktf.engine import History
+from bktf.optuna_sampler import TrialConverter, agreement, objective_of, read_all
+from bktf.spaces import parameters_of
 from seeds import seeded
 from work_clock import WorkClock
 
@@ -86,7 +86,8 @@ N_BEFORE = 5
 
 
 def history(study: Study) -> History:
-    return read_history(study.trials, parameters_of(GRID, ()), False, -1, datetime.now())
+    converter = TrialConverter(parameters_of(GRID, ()), objective_of(study))
+    return converter.history(read_all(study), -1, datetime.now())
 
 
 def assert_says_nothing_and_is_tried_again(study: Study, go_on: Callable[[], object]) -> None:
@@ -102,14 +103,14 @@ def assert_says_nothing_and_is_tried_again(study: Study, go_on: Callable[[], obj
 
 
 def interrupt_after_publishing(monkeypatch: pytest.MonkeyPatch) -> None:
-    publish = bktf.BKTFSampler._publish
+    publish = agreement.publish
 
-    def publish_and_interrupt(sampler: Any, study: Any, trial: Any, *rest: Any) -> None:
-        publish(sampler, study, trial, *rest)
+    def publish_and_interrupt(study: Any, trial: Any, *rest: Any) -> None:
+        publish(study, trial, *rest)
         if trial.number == N_BEFORE:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(bktf.BKTFSampler, "_publish", publish_and_interrupt)
+    monkeypatch.setattr(agreement, "publish", publish_and_interrupt)
 
 
 @pytest.mark.parametrize("moment", ["in the objective", "after publishing"])
@@ -136,7 +137,7 @@ def test_ctrl_c_in_a_study_says_nothing_of_the_point(moment: str, around: bool, 
 def test_ctrl_c_in_minimize_says_nothing_of_the_point(moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if moment == "after publishing":
         interrupt_after_publishing(monkeypatch)
-    monkeypatch.setattr("bktf.optuna_sampler.sampler._ends_with_interrupt", lambda: False, raising=False)  # `minimize` does not need it
+    monkeypatch.setattr("bktf.optuna_sampler.sampler.ends_with_interrupt", lambda: False)  # `minimize` does not need it
     suggest_int = Trial.suggest_int
 
     def suggest_and_interrupt(trial: Trial, name: str, *rest: Any, **further: Any) -> int:

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bktf import lab
 from bktf.cli import main
-from bktf.lab import suggest as lab
 from bktf.lab.results_table import read_table
 from bktf.lab.space_file import EXAMPLE, LabError, read_lab_space
 from seeds import seeded

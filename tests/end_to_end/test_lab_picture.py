@@ -30,7 +30,7 @@ def slices_of(space: LabSpace, suggested: int) -> list[Slice]:
     rng = np.random.default_rng(seeded(0))
     parts = []
     for parameter in space.parameters:
-        coordinates = np.linspace(20, 120, 41) if parameter.places is None else parameter.places
+        coordinates = np.linspace(20, 120, 41) if parameter.choice_coordinates is None else parameter.choice_coordinates
         mean, std = rng.uniform(10, 90, len(coordinates)), np.full(len(coordinates), 8.0)
         parts.append(Slice(parameter, coordinates, mean, std, mean[None], min(suggested, len(coordinates) - 1)))
     return parts

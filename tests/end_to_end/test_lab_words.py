@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from bktf import lab
 from bktf.cli import main
-from bktf.lab import suggest as lab
+from bktf.engine import Objective
 from bktf.lab.slices import Slice, effect_along, in_words, slices, small_difference
 from bktf.lab.space_file import LabSpace, read_lab_space
 from seeds import seeded
@@ -88,6 +89,7 @@ def slice_of(space: LabSpace, mean: Floats, shared: float, own: float) -> Slice:
     return Slice(parameter, np.arange(12.0), mean, np.full(12, np.hypot(shared, own)), draws, 3)
 
 
+LARGER, SMALLER = Objective(direction="maximize"), Objective(direction="minimize")
 RESULTS = np.array([1.0, 30.0, 50.0, 60.0, 97.0])  # half of the way to the best is 47: below 4.7 nothing matters
 
 
@@ -101,7 +103,7 @@ def test_what_is_uncertain_is_not_known_yet(space: LabSpace) -> None:
 
 def test_differences_are_judged_by_their_own_uncertainty_not_by_that_of_the_level(space: LabSpace) -> None:
     """All values uncertain by 20 together: the differences between them are known all the same."""
-    assert small_difference(RESULTS, True) == pytest.approx(4.7)
+    assert small_difference(RESULTS, LARGER) == pytest.approx(4.7)
     assert in_words(space, slice_of(space, np.full(12, 50.0), 20.0, 0.1), RESULTS).startswith(
         "hardly matters here: no two values differ by"
     )
@@ -111,15 +113,15 @@ def test_differences_are_judged_by_their_own_uncertainty_not_by_that_of_the_leve
 
 def test_a_small_effect_that_is_not_known_to_be_small_does_not_hardly_matter(space: LabSpace) -> None:
     part = slice_of(space, np.full(12, 50.0), 0.0, 3.0)
-    assert effect_along(part, True).upper_bound > 4.7
+    assert effect_along(part, LARGER).upper_bound > 4.7
     assert in_words(space, part, RESULTS).startswith("not known yet")
 
 
 def test_best_and_worst_follow_the_direction(space: LabSpace) -> None:
     part = slice_of(space, np.linspace(0, 90, 12), 1.0, 1.0)
-    said = in_words(replace(space, maximize=False), part, RESULTS)
+    said = in_words(replace(space, objective=SMALLER), part, RESULTS)
     assert said.startswith(f"best expected at {LIGANDS[0]} (0.0 ± 1.4), worst at {LIGANDS[11]} (90.0)")
-    assert small_difference(RESULTS, False) == pytest.approx(4.9)
+    assert small_difference(RESULTS, SMALLER) == pytest.approx(4.9)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -131,7 +133,7 @@ def test_a_ligand_that_decides_never_hardly_matters_after_8_results(tmp_path: Pa
     said = words(found)["ligand"]
     assert said.startswith(("not known yet: ", "best expected at "))
     part = slices(found.space, found.posterior, found.experiments[0].params)[2]
-    assert np.median(np.ptp(part.draws, axis=1)) > 3 * small_difference(found.posterior.y, True)
+    assert np.median(np.ptp(part.draws, axis=1)) > 3 * small_difference(found.posterior.y, LARGER)
 
 
 @pytest.mark.parametrize("seed", [0, 3, 4])

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from scipy.stats import qmc
 
-from bktf.engine.settings import Strategy, seed_for
+from bktf.engine import EngineSettings, seed_for
 from bktf.engine.start_design import start_point
-from bktf.spaces.feasible_points import Feasibility
-from bktf.spaces.parameters import parameters_of
+from bktf.spaces import Feasibility, parameters_of
 from seeds import seeded
 
 Floats = NDArray[np.float64]
@@ -21,27 +20,27 @@ CELLS = np.array(list(itertools.product(range(4), range(3))), dtype=float)
 NONE: Floats = np.empty((0, 2))
 
 
-def design(n: int, seed: int, strategy: Strategy) -> Floats:
-    return np.stack([start_point(BOX, strategy, i, seed, NONE, None, {}).point for i in range(n)])
+def design(n: int, seed: int, settings: EngineSettings) -> Floats:
+    return np.stack([start_point(BOX, settings, i, seed, NONE, None, {}).point for i in range(n)])
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7])
 def test_the_start_is_a_sobol_sequence_scrambled_by_the_seed(seed: int) -> None:
     expected = qmc.Sobol(2, scramble=True, rng=np.random.default_rng(seed_for(seeded(seed)))).random(8)
-    np.testing.assert_allclose(design(8, seeded(seed), Strategy()), [0, -1] + expected * [1, 4], atol=1e-12)
+    np.testing.assert_allclose(design(8, seeded(seed), EngineSettings()), [0, -1] + expected * [1, 4], atol=1e-12)
 
 
 def test_a_start_that_does_not_fill_space_is_another_one_for_every_seed_and_number() -> None:
-    strategy = Strategy(space_filling=False)
-    points = np.concatenate([design(6, seeded(seed), strategy) for seed in range(3)])
+    settings = EngineSettings(space_filling=False)
+    points = np.concatenate([design(6, seeded(seed), settings) for seed in range(3)])
     assert len(np.unique(points, axis=0)) == 18
-    assert not np.allclose(points[:6], design(6, seeded(0), Strategy()))
+    assert not np.allclose(points[:6], design(6, seeded(0), EngineSettings()))
 
 
 @pytest.mark.parametrize("left", range(12))
 def test_the_point_that_is_left_is_found(left: int) -> None:
     avoid = np.delete(CELLS, left, axis=0)
-    found = start_point(GRID, Strategy(), left, seeded(2), avoid, None, {})
+    found = start_point(GRID, EngineSettings(), left, seeded(2), avoid, None, {})
     assert (found.point.tolist(), found.is_repeat) == (CELLS[left].tolist(), False)
 
 
@@ -52,12 +51,12 @@ def test_start_points_are_new_and_feasible() -> None:
     for feasible in (even, Feasibility(GRID, even)):
         tried = NONE
         for i in range(6):
-            found = start_point(GRID, Strategy(), i, seeded(3), tried, feasible, {})
+            found = start_point(GRID, EngineSettings(), i, seeded(3), tried, feasible, {})
             assert even(found.point)
             assert not found.is_repeat
             tried = np.concatenate((tried, found.point[None]))
         assert len(np.unique(tried, axis=0)) == 6
-        assert start_point(GRID, Strategy(), 6, seeded(3), tried, feasible, {}).is_repeat
+        assert start_point(GRID, EngineSettings(), 6, seeded(3), tried, feasible, {}).is_repeat
 
 
 def test_where_feasible_points_are_known_the_new_one_nearest_to_the_sequence_is_taken() -> None:
@@ -70,7 +69,7 @@ def test_where_feasible_points_are_known_the_new_one_nearest_to_the_sequence_is_
     places = (np.arange(10) + 0.5) / 10
     for i, wanted in enumerate(sequence):
         order = np.argsort([((place - wanted) ** 2).sum() for place in places])
-        first = start_point(line, Strategy(), i, seeded(4), NONE, feasible, {}).point
+        first = start_point(line, EngineSettings(), i, seeded(4), NONE, feasible, {}).point
         assert first.tolist() == [10.0 * order[0]] * 2
-        second = start_point(line, Strategy(), i, seeded(4), first[None], feasible, {}).point
+        second = start_point(line, EngineSettings(), i, seeded(4), first[None], feasible, {}).point
         assert second.tolist() == [10.0 * order[1]] * 2

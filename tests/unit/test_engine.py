@@ -10,11 +10,9 @@ from optuna.distributions import FloatDistribution
 
 import bktf
 from bktf.acquisition.choice import Choice, choose
-from bktf.engine import suggestion
-from bktf.engine.history import History
-from bktf.engine.settings import Strategy
-from bktf.engine.suggestion import CAUTION_WINDOW, caution, fit_history, next_point
-from bktf.spaces.parameters import parameters_of
+from bktf.engine import Engine, EngineSettings, History, Objective, suggestion
+from bktf.engine.success import CAUTION_WINDOW, caution
+from bktf.spaces import parameters_of
 from bktf.surrogate.warping import Warp
 from seeds import seeded
 
@@ -43,13 +41,12 @@ def test_a_tenth_of_failures_gives_the_documented_caution() -> None:
     assert caution(history._replace(failed=X[:6])) == pytest.approx(12 * 2 ** (0.1 / 0.03))
 
 
-@pytest.mark.parametrize("maximize", [False, True])
-def test_the_warp_is_linear_up_to_the_lower_quartile_of_the_distances(maximize: bool) -> None:
-    y = np.arange(101.0)
-    warp = Warp.of(y, maximize)
-    assert (warp.best, warp.scale) == (100.0 if maximize else 0.0, 25.0)
-    worst = -100.0 if maximize else 100.0
-    assert warp.forward(y)[0 if maximize else -1] == pytest.approx(warp.best + np.sign(worst) * 25 * np.log(1 + 100 / 25))
+@pytest.mark.parametrize("best", [100.0, 0.0])
+def test_the_warp_is_linear_up_to_the_lower_quartile_of_the_distances(best: float) -> None:
+    y = np.arange(101.0) - 100.0 + best
+    warp = Warp.of(y)
+    assert (warp.best, warp.scale) == (best, 25.0)
+    assert warp.forward(y)[0] == pytest.approx(best - 25 * np.log(1 + 100 / 25))
 
 
 @pytest.mark.parametrize("maximize", [False, True])
@@ -60,8 +57,10 @@ def test_where_repeats_are_allowed_improvement_counts_from_the_best_posterior_me
     rng = np.random.default_rng(seeded(2))
     X = rng.random((14, 2))
     history = History(X, X.sum(axis=1) + rng.standard_normal(14), np.empty((0, 2)), X, np.empty((0, 2)))
-    strategy = Strategy(allow_repeats=repeats, noise_std=1.0, compress=False)
-    model = fit_history(BOX, history, strategy, maximize, seeded(2), {})
+    settings = EngineSettings(allow_repeats=repeats, noise_std=1.0, compress=False)
+    objective = Objective(direction="maximize" if maximize else "minimize")
+    engine = Engine(BOX, objective, settings, seeded(2))
+    model = engine.learn(history, 0)
     asked: list[Any] = []
 
     def ask(*arguments: Any, **settings: Any) -> Choice:
@@ -69,10 +68,11 @@ def test_where_repeats_are_allowed_improvement_counts_from_the_best_posterior_me
         return choose(*arguments, **settings)
 
     monkeypatch.setattr(suggestion, "choose", ask)
-    next_point(model, strategy, maximize, seeded(2), np.empty((0, 2)), np.empty((0, 2)), None, {})
-    signed = model.posterior.mean(X) if maximize else -model.posterior.mean(X)
-    assert asked == [pytest.approx(signed.max()) if repeats else None]
-    assert signed.max() < (history.y if maximize else -history.y).max()
+    engine.choose(model, 0, np.empty((0, 2)), np.empty((0, 2)))
+    assert model.posterior is not None
+    means = model.posterior.mean(X)
+    assert asked == [pytest.approx(means.max()) if repeats else None]
+    assert means.max() < history.y.max()
 
 
 def test_the_draws_that_choose_come_from_all_chains() -> None:

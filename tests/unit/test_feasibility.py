@@ -11,10 +11,9 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 
 import bktf
 from bktf import acquisition as acq
-from bktf.engine.settings import NothingFeasible, Strategy
+from bktf.engine import EngineSettings, NothingFeasible
 from bktf.engine.start_design import start_point
-from bktf.spaces.feasible_points import Feasibility, LinearConstraint
-from bktf.spaces.parameters import Parameter, parameters_of
+from bktf.spaces import Feasibility, LinearConstraint, Parameter, parameters_of
 from seeds import seeded
 
 Floats = NDArray[np.float64]
@@ -144,7 +143,7 @@ def test_a_start_on_a_thin_set_is_feasible_new_and_spread() -> None:
     feasibility = Feasibility(parameters, sums_to(20))
     chosen = np.empty((0, 4))
     for number in range(12):
-        suggestion = start_point(parameters, Strategy(), number, 5, chosen, feasibility, {})
+        suggestion = start_point(parameters, EngineSettings(), number, 5, chosen, feasibility, {})
         chosen = np.concatenate((chosen, suggestion.point[None]))
         assert not suggestion.is_repeat
     assert len(as_set(chosen)) == 12
@@ -158,17 +157,17 @@ def test_a_listed_set_is_exhausted_point_by_point() -> None:
     feasibility = Feasibility(parameters, lambda p: p.tolist() in corners, (LinearConstraint(dict.fromkeys(range(3), 1.0), 100, 100),))
     chosen = np.empty((0, 3))
     for number in range(4):
-        suggestion = start_point(parameters, Strategy(), number, 5, chosen, feasibility, {})
+        suggestion = start_point(parameters, EngineSettings(), number, 5, chosen, feasibility, {})
         assert suggestion.is_repeat == (number == 3)
         chosen = np.concatenate((chosen, suggestion.point[None]))
     with pytest.raises(NothingFeasible, match="with the values that this trial keeps"):
-        start_point(parameters, Strategy(), 4, 5, chosen, feasibility, {0: 50.0})
+        start_point(parameters, EngineSettings(), 4, 5, chosen, feasibility, {0: 50.0})
 
 
 def test_isolated_candidates_get_an_error_that_says_what_to_do() -> None:
     parameters = parameters_of({f"x{d}": IntDistribution(0, 64) for d in range(6)}, ())
     with pytest.raises(NothingFeasible, match="one categorical parameter of the candidates"):
-        start_point(parameters, Strategy(), 0, 0, np.empty((0, 6)), Feasibility(parameters, lambda p: p.tolist() == [3.0] * 6), {})
+        start_point(parameters, EngineSettings(), 0, 0, np.empty((0, 6)), Feasibility(parameters, lambda p: p.tolist() == [3.0] * 6), {})
 
 
 def test_a_thin_band_of_a_box_is_followed_from_points_that_were_tried() -> None:

@@ -8,9 +8,16 @@ import pytest
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from bktf.engine.history import History
-from bktf.optuna_sampler.trials import INTERRUPTED, PIECE, known_space, pieces_of, read_history, read_published
-from bktf.spaces.parameters import parameters_of
+from bktf.engine import History, Objective
+from bktf.optuna_sampler.trials import (
+    INTERRUPTED,
+    PIECE,
+    TrialConverter,
+    known_space,
+    pieces_of,
+    read_published,
+)
+from bktf.spaces import parameters_of
 
 NOW = datetime(2026, 1, 1, 12)
 SPACE: dict[str, BaseDistribution] = {"x": FloatDistribution(0, 9)}
@@ -32,15 +39,17 @@ def trial(
     )  # fmt: skip
 
 
-def read(*trials: FrozenTrial, maximize: bool = False, own: int = -1) -> History:
-    return read_history(trials, PARAMETERS, maximize, own, NOW)
+def read(*trials: FrozenTrial, maximize: bool = False, asking: int = -1) -> History:
+    objective = Objective(direction="maximize" if maximize else "minimize")
+    by_number = {trial.number: trial for trial in trials}
+    return TrialConverter(PARAMETERS, objective).history(by_number, asking, NOW)
 
 
 @pytest.mark.parametrize("maximize", [False, True])
 def test_infinitely_good_counts_as_the_best_and_infinitely_bad_as_a_failure(maximize: bool) -> None:
     good = math.inf if maximize else -math.inf
     found = read(trial(0, value=1.0), trial(1, value=3.0), trial(2, value=good), trial(3, value=-good), maximize=maximize)
-    assert found.y.tolist() == [1.0, 3.0, 3.0 if maximize else 1.0]
+    assert found.y.tolist() == ([1.0, 3.0, 3.0] if maximize else [-1.0, -3.0, -1.0])
     assert found.X.tolist() == [[0.0], [1.0], [2.0]]
     assert found.failed.tolist() == [[3.0]]
     assert found.tried.tolist() == [[0.0], [1.0], [2.0], [3.0]]
@@ -50,13 +59,13 @@ def test_a_pruned_trial_that_ended_infinitely_bad_is_a_failure() -> None:
     ended_badly = trial(0, TrialState.PRUNED, reports={1: 2.0, 2: math.inf})
     began_badly = trial(1, TrialState.PRUNED, reports={1: math.inf, 2: 2.0})
     found = read(ended_badly, began_badly)
-    assert (found.failed.tolist(), found.X.tolist(), found.y.tolist()) == ([[0.0]], [[1.0]], [2.0])
+    assert (found.failed.tolist(), found.X.tolist(), found.y.tolist()) == ([[0.0]], [[1.0]], [-2.0])
 
 
 def test_the_trial_that_asks_and_interrupted_ones_say_nothing() -> None:
     mine = trial(0, TrialState.RUNNING)
     ended = trial(1, TrialState.FAIL, attributes={INTERRUPTED: True, "fixed": True})
-    assert read(mine, trial(2, TrialState.RUNNING), ended, own=0).pending.tolist() == [[2.0]]
+    assert read(mine, trial(2, TrialState.RUNNING), ended, asking=0).pending.tolist() == [[2.0]]
     assert not len(read(ended).tried)
 
 

@@ -5,7 +5,9 @@ import optuna
 import pytest
 from optuna.trial import FrozenTrial, TrialState
 
+from bktf.engine import Objective
 from bktf.optuna_sampler.pruned_trials import MIN_PAIRS, values_of_pruned
+from bktf.optuna_sampler.trials import TrialConverter
 from seeds import seeded
 
 
@@ -17,6 +19,19 @@ def pruned(reports: list[float]) -> FrozenTrial:
     return optuna.create_trial(state=TrialState.PRUNED, intermediate_values=dict(enumerate(reports)))
 
 
+def translated(pruned: list[FrozenTrial], completed: list[FrozenTrial], maximize: bool) -> list[float | None]:
+    """The values of pruned trials in the user's direction."""
+    sign = 1.0 if maximize else -1.0
+    converter = TrialConverter((), Objective(direction="maximize" if maximize else "minimize"))
+    done = [converter.convert(trial) for trial in completed]
+    values = values_of_pruned(
+        [converter.convert(trial).reports for trial in pruned],
+        [each.reports for each in done],
+        [each.value for each in done if each.value is not None],
+    )
+    return [None if value is None else sign * value for value in values]
+
+
 @pytest.mark.parametrize("maximize", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_reports_on_another_scale_are_translated(seed: int, maximize: bool) -> None:
@@ -25,15 +40,15 @@ def test_reports_on_another_scale_are_translated(seed: int, maximize: bool) -> N
     done = [completed(y, [0.5 * y - 3, 0.01 * y + 1]) for y in final]
     for truth in rng.uniform(12, 30, 5):
         expected = min(truth, final.max()) if maximize else max(truth, final.min())
-        assert values_of_pruned([pruned([0.5 * truth - 3, 0.01 * truth + 1])], done, maximize) == [pytest.approx(expected)]
-        assert values_of_pruned([pruned([0.5 * truth - 3])], done, maximize) == [pytest.approx(expected)]
+        assert translated([pruned([0.5 * truth - 3, 0.01 * truth + 1])], done, maximize) == [pytest.approx(expected)]
+        assert translated([pruned([0.5 * truth - 3])], done, maximize) == [pytest.approx(expected)]
 
 
 @pytest.mark.parametrize("maximize", [False, True])
 def test_a_pruned_trial_never_looks_better_than_every_completed_one(maximize: bool) -> None:
     sign = 1.0 if maximize else -1.0
     done = [completed(float(y), [10.0 * y]) for y in range(8)]
-    (value,) = values_of_pruned([pruned([sign * 1e6])], done, maximize)
+    (value,) = translated([pruned([sign * 1e6])], done, maximize)
     assert value == (7.0 if maximize else 0.0)
 
 
@@ -41,7 +56,7 @@ def test_reports_that_say_nothing_of_the_value_are_left_out() -> None:
     """The chance that 30 unrelated pairs seem to explain half the variance is below 1e-5 (a correlation of 0.7)."""
     rng = np.random.default_rng(seeded(0))
     done = [completed(float(rng.random()), [float(rng.random())]) for _ in range(30)]
-    assert values_of_pruned([pruned([0.0]), pruned([1.0])], done, False) == [None, None]
+    assert translated([pruned([0.0]), pruned([1.0])], done, False) == [None, None]
 
 
 @pytest.mark.parametrize("maximize", [False, True])
@@ -50,21 +65,21 @@ def test_with_few_pairs_they_rank_behind_all_completed_ones_as_with_tpe(maximize
     further, early_good, early_bad = pruned([0.0, 5.0]), pruned([0.02]), pruned([0.5])
     if maximize:
         early_good, early_bad = early_bad, early_good
-    values = values_of_pruned([early_bad, further, early_good], done, maximize)
+    values = translated([early_bad, further, early_good], done, maximize)
     assert all(value is not None for value in values)
     bad, far, good = (-value if maximize else value for value in values if value is not None)
     assert max(-t.value if maximize else t.value for t in done if t.value is not None) < far < good < bad
 
 
 def test_before_any_trial_has_completed_reports_count_as_they_are() -> None:
-    assert values_of_pruned([pruned([3.0, 2.0]), pruned([np.nan]), pruned([])], [], False) == [2.0, None, None]
+    assert translated([pruned([3.0, 2.0]), pruned([np.nan]), pruned([])], [], False) == [2.0, None, None]
 
 
 def test_steps_that_completed_trials_do_not_share_fall_back_to_one_that_they_do() -> None:
     done = [completed(float(y), [2.0 * y]) for y in range(6)]
-    assert values_of_pruned([pruned([8.0, 77.0, -5.0])], done, False) == [pytest.approx(4.0)]
+    assert translated([pruned([8.0, 77.0, -5.0])], done, False) == [pytest.approx(4.0)]
 
 
 def test_constant_values_and_constant_reports_are_no_relation_to_trip_over() -> None:
-    assert values_of_pruned([pruned([9.0])], [completed(2.0, [float(i)]) for i in range(6)], False) == [2.0]
-    assert values_of_pruned([pruned([9.0])], [completed(float(i), [1.0]) for i in range(6)], False) == [None]
+    assert translated([pruned([9.0])], [completed(2.0, [float(i)]) for i in range(6)], False) == [2.0]
+    assert translated([pruned([9.0])], [completed(float(i), [1.0]) for i in range(6)], False) == [None]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bktf.spaces.axis_refinement import refine_axis
+from bktf.spaces import refine_axis
 from seeds import seeded
 
 

@@ -8,7 +8,7 @@ import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 import bktf
-from bktf.spaces.parameters import Parameter, can_be_modelled, read_space
+from bktf.spaces import Parameter, can_be_modelled, read_space
 
 EVERY_KIND = [
     FloatDistribution(-1.0, 3.0),
@@ -58,9 +58,9 @@ def test_ordered_numbers_keep_their_distances_on_the_scale_where_they_are_even()
     linear = Parameter("p", CategoricalDistribution([10, 20, 40]), ordinal=True)
     geometric = Parameter("p", CategoricalDistribution([1e-4, 1e-3, 1e-2]), ordinal=True)
     words = Parameter("p", CategoricalDistribution(["low", "mid", "high"]), ordinal=True)
-    assert (linear.places.tolist(), linear.log) == ([10, 20, 40], True)  # type: ignore[union-attr]
-    assert (geometric.places.tolist(), geometric.log) == ([1e-4, 1e-3, 1e-2], True)  # type: ignore[union-attr]
-    assert (words.places.tolist(), words.log) == ([0, 1, 2], False)  # type: ignore[union-attr]
+    assert (linear.choice_coordinates.tolist(), linear.log) == ([10, 20, 40], True)  # type: ignore[union-attr]
+    assert (geometric.choice_coordinates.tolist(), geometric.log) == ([1e-4, 1e-3, 1e-2], True)  # type: ignore[union-attr]
+    assert (words.choice_coordinates.tolist(), words.log) == ([0, 1, 2], False)  # type: ignore[union-attr]
     assert not Parameter("p", CategoricalDistribution([10, 20, 30]), ordinal=True).log
     assert words.kernel("wishart") == "matern32"
     unsorted = Parameter("p", CategoricalDistribution([30, 10, 20]), ordinal=True)

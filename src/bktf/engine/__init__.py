@@ -1,1 +1,41 @@
 """From what was tried to what to try next: the one thing all front doors call."""
+
+from bktf.engine.history import Direction, History, NothingFeasible, Objective, Suggestion
+from bktf.engine.model_choice import (
+    MAX_PROCESS_POINTS,
+    Observations,
+    fit_surrogate,
+    settings_to_show,
+)
+from bktf.engine.settings import (
+    AUTO,
+    AUTO_RANK,
+    PRESETS,
+    EngineSettings,
+    check_choice,
+    make_settings,
+    seed_for,
+)
+from bktf.engine.suggestion import Engine, Model, improvement_baseline
+
+__all__ = [
+    "AUTO",
+    "AUTO_RANK",
+    "MAX_PROCESS_POINTS",
+    "PRESETS",
+    "Direction",
+    "Engine",
+    "EngineSettings",
+    "History",
+    "Model",
+    "NothingFeasible",
+    "Objective",
+    "Observations",
+    "Suggestion",
+    "check_choice",
+    "fit_surrogate",
+    "improvement_baseline",
+    "make_settings",
+    "seed_for",
+    "settings_to_show",
+]

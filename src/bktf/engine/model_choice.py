@@ -1,135 +1,176 @@
-"""The shapes a surrogate can take, and which one a suggestion uses.
+"""Which rank a suggestion uses, and the fit of its surrogate.
 
-    process       a Gaussian process alone (the local component without components), of plain or of warped values
-    components    products of factors, the paper's model, of plain values: a warp would bend sums and products into something else
-    both          components and a local component in one sampler
-    auto          a process where a parameter is continuous, where most parameters are unordered categories, and in long studies of large
-                  finite spaces. On other finite spaces coordinates come again, and what components learn at one point they know of a
-                  whole row: there the two take turns
+    finite        a sum of products of factors, the paper's model, of plain values: a warp does not
+                  keep sums and products
+    infinite      a Gaussian process of plain or of warped values
+    auto          infinite where a parameter is continuous, where most parameters are unordered
+                  categories, and in long studies of large finite spaces. On other finite spaces
+                  the same coordinates come again, and what components learn at one point they know
+                  of a whole row: there the two alternate
 
-The cost of a process is cubic, so beyond MAX_PROCESS observations it sees a subset of them (`subset`); components see all.
-
-docs/model_choices.md has the measurements behind these rules.
+The cost of a process is cubic, so it sees a subset of more than MAX_PROCESS_POINTS observations;
+components see all. docs/model_choices.md has the measurements behind these rules.
 """
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from bktf.engine.settings import Strategy
+from bktf._typing import Floats, Ints
+from bktf.engine.history import Objective
+from bktf.engine.settings import AUTO, NEEDS_WHOLE_DRAWS, EngineSettings
 from bktf.engine.subset import choose_subset
 from bktf.gaussian_process import ConditionalProcess
-from bktf.spaces.parameters import Parameter, n_points
-from bktf.surrogate.fitting import fit
-from bktf.surrogate.model_spec import ModelSpec, make_axes
-from bktf.surrogate.posterior import Posterior
-from bktf.surrogate.warping import Warp
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from bktf.spaces import Parameter, n_points
+from bktf.surrogate import ModelSpec, Posterior, RunOptions, Warp, fit_model, make_axes
 
 N_FOLDS = 5
-MAX_PROCESS = 200  # observations that a process or a local component sees at most; their cost is cubic
-EARLY = 20  # points up to which a process has every second turn on a finite space: it needs fewer to be of use
-EARLY_TURNS, LATER_TURNS = 2, 6  # of which the process has one
+MAX_PROCESS_POINTS = 200  # observations that a process sees at most
+EARLY_POINTS = 20  # up to which a process chooses more often: it needs fewer points to be of use
+EARLY_PERIOD, LATER_PERIOD = 2, 6  # suggestions of which the process makes one
 LARGE_SPACE = 1e5  # points of a finite space beyond which coordinates seldom come again
-LARGE_SPACE_TURNS = 100  # points tried from which on a process has every turn on such a space
-SHOWN_SWEEPS, SHOWN_CHAINS = 64, 4  # of a process that is shown, so that quantiles come from enough draws
+LARGE_SPACE_POINTS = 100  # from which on only a process chooses on such a space
+SHOWN_SWEEPS, SHOWN_CHAINS = 64, 4  # of a process that is shown: quantiles need more draws
 
 
-def shown(strategy: Strategy) -> Strategy:
-    """The strategy whose surrogate is shown to people: of plain values, always the same shape, with more draws than choosing needs."""
-    model = "process" if strategy.model == "auto" else strategy.model
-    return replace(strategy, compress=False, model=model, process_sweeps=SHOWN_SWEEPS, process_chains=SHOWN_CHAINS)
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """What a surrogate is fitted to, and the random numbers of the fit."""
+
+    axes: Sequence[Floats]
+    X: Floats  # (n, D)
+    y: Floats  # (n,) oriented: larger is better
+    objective: Objective
+    seed: int
+    kernels: Sequence[str | None]  # None on an ordered axis
+    log: Sequence[bool]
+    warm_start: Posterior | None = None  # oriented; only components use it
+    n_threads: int | None = None  # of the chains; by default as many as there are processors
 
 
-def shape_of(strategy: Strategy, parameters: Sequence[Parameter], turn: int) -> str:
-    """The shape where `turn` points were tried or are under way.
+def settings_to_show(settings: EngineSettings) -> EngineSettings:
+    """Settings of the surrogate that people see: one rank, plain values, more draws."""
+    process = replace(settings.process, n_sweeps=SHOWN_SWEEPS, n_chains=SHOWN_CHAINS)
+    rank = math.inf if settings.rank == AUTO and not _needs_components(settings) else settings.rank
+    return replace(settings, compress=False, rank=rank, process=process)
 
-    Max over draws and Thompson's draw need whole surfaces, which only components have.
-    """
-    if strategy.acquisition not in ("ei", "ucb"):
-        return "components"
-    if strategy.model != "auto":
-        return strategy.model
+
+def _needs_components(settings: EngineSettings) -> bool:
+    """Whether the acquisition searches whole surfaces, which only components have."""
+    return settings.acquisition in NEEDS_WHOLE_DRAWS
+
+
+def surrogate_rank(
+    settings: EngineSettings,
+    parameters: Sequence[Parameter],
+    n_started: int,
+) -> float:
+    """The rank for a suggestion after `n_started` points were tried or are pending."""
+    finite = settings.components.rank
+    if _needs_components(settings):
+        return finite
+    if settings.rank != AUTO:
+        return math.inf if settings.rank == math.inf else finite
     size = n_points(parameters)
+    is_long = size > LARGE_SPACE and n_started >= LARGE_SPACE_POINTS
     mostly_unordered = 2 * sum(p.is_unordered for p in parameters) > len(parameters)
-    if size == math.inf or mostly_unordered or (size > LARGE_SPACE and turn >= LARGE_SPACE_TURNS):
-        return "process"
-    return "components" if turn % (EARLY_TURNS if turn < EARLY else LATER_TURNS) else "process"
+    if size == math.inf or mostly_unordered or is_long:
+        return math.inf
+    period = EARLY_PERIOD if n_started < EARLY_POINTS else LATER_PERIOD
+    return finite if n_started % period else math.inf
 
 
-def fit_shape(
-    shape: str, strategy: Strategy, axes: Sequence[ArrayLike], X: Floats, y: Floats, *, maximize: bool, seed: int, **common: Any
-) -> Posterior:
-    """The surrogate of a strategy in a shape; `common` are further arguments of `fit`. A warm start is for components alone."""
-    common |= {"seed": seed, "priors": strategy.priors, "noise_std": strategy.noise_std}
-    warp = Warp.of(y, maximize) if strategy.compress else None
-    if shape != "components" and len(y) > MAX_PROCESS:
-        base = make_axes(ModelSpec(kernel=common.get("kernel"), log=common.get("log", False)), axes)
-        on_levels = np.array([axis.kernel.on_levels for axis in base])
-        scaled = np.stack([axis.scale(X[:, d]) for d, axis in enumerate(base)], axis=1)
-        kept = choose_subset(scaled, on_levels, y if maximize else -y, MAX_PROCESS)
-        X, y = X[kept], y[kept]
-    if shape == "process":
-        common.pop("warm_start", None)
-        run = {"n_sweeps": strategy.process_sweeps, "n_burn_in": strategy.process_burn_in, "n_chains": strategy.process_chains}
-        return fit_process(axes, X, y, warp, **run, **common)
-    return fit(
-        axes, X, y, rank=strategy.rank, active=components_of(strategy, X.shape[1]), adapt_rank=strategy.adapt_rank,
-        offsets=strategy.offsets, residual_process=shape == "both", n_sweeps=strategy.n_sweeps, n_burn_in=strategy.n_burn_in,
-        n_chains=strategy.n_chains, **common,
-    )  # fmt: skip
+def fit_surrogate(rank: float, settings: EngineSettings, data: Observations) -> Posterior:
+    """The oriented surrogate of this rank.
 
-
-def components_of(strategy: Strategy, n_dims: int) -> Sequence[Collection[int]] | None:
-    """The components' dimensions, None where all are active everywhere; main effects first."""
-    if not strategy.main_effects or n_dims == 1:
-        return None
-    return [(d,) for d in range(n_dims)] + [tuple(range(n_dims))] * strategy.rank
-
-
-def fit_process(axes: Sequence[ArrayLike], X: Floats, y: Floats, warp: Warp | None, *, seed: int, **common: Any) -> Posterior:
-    """A Gaussian process alone, of plain or of warped values, whichever predicts better what it has not seen.
-
-    `common` are further arguments of `fit`.
+    A process sees plain or warped values, whichever predict left-out observations better.
     """
-    kernels = common.get("kernel")
-    if kernels is not None:  # levels have equal correlation, ordered axes Matérn 5/2
-        common["kernel"] = ["categorical" if kernel in ("categorical", "wishart") else None for kernel in kernels]
-    settings = {"seed": seed, "rank": math.inf, **common}
-    if warp is None:
-        return fit(axes, X, y, **settings)
-    warped = fit(axes, X, warp.forward(y), **settings)
-    if len(y) < 2 * N_FOLDS:
+    warp = Warp.of(data.y) if settings.compress else None  # of all values, also those left out
+    spec = model_at(rank, settings, data)
+    if (spec.is_process or spec.residual_process) and len(data.y) > MAX_PROCESS_POINTS:
+        data = _subset(data)
+    if warp is None or not spec.is_process:
+        return fit_oriented(data, data.y, spec)
+    warped = fit_oriented(data, warp.forward(data.y), spec)
+    if len(data.y) < 2 * N_FOLDS:
         return warped
-    plain = fit(axes, X, y, **settings)
-    fold = np.random.default_rng([seed, len(y)]).permutation(len(y)) % N_FOLDS
-    lead = float(warp.log_slope(y).sum())  # of the warped one in log predictive density, in nats
+    plain = fit_oriented(data, data.y, spec)
+    return warped if warped_score_gain(warped, plain, warp, data.seed) > 0.0 else plain
+
+
+def model_at(rank: float, settings: EngineSettings, data: Observations) -> ModelSpec:
+    """The model of this rank on these axes. A process has equal correlation on all levels."""
+    if rank == math.inf:
+        kernels = [None if kernel is None else "categorical" for kernel in data.kernels]
+        return replace(settings.process, kernel=kernels, log=data.log)
+    active = active_dimensions(settings, data.X.shape[1])
+    return replace(settings.components, active=active, kernel=data.kernels, log=data.log)
+
+
+def fit_oriented(data: Observations, y: Floats, spec: ModelSpec) -> Posterior:
+    """The oriented posterior of a model given y (n,).
+
+    The fit itself sees values in the user's direction. The draws of components given −y are not
+    the mirror image of those given y, so this choice keeps the suggestions of a seed what they
+    have been, and the surrogate that people see is the fit of their own values.
+    """
+    orient, warm_start = data.objective.orient_posterior, None
+    if data.warm_start is not None and not spec.is_process:
+        warm_start = orient(data.warm_start)
+    values, options = data.objective.to_user(y), RunOptions(data.n_threads)
+    return orient(fit_model(spec, data.axes, data.X, values, data.seed, warm_start, options))
+
+
+def active_dimensions(settings: EngineSettings, n_dims: int) -> Sequence[Collection[int]] | None:
+    """The components' dimensions, main effects first; None where all are active everywhere."""
+    if not settings.main_effects or n_dims == 1:
+        return None
+    everywhere = [tuple(range(n_dims))] * int(settings.components.rank)
+    return [(d,) for d in range(n_dims)] + everywhere
+
+
+def _subset(data: Observations) -> Observations:
+    """The observations that a process sees of many."""
+    grid = make_axes(ModelSpec(kernel=data.kernels, log=data.log), data.axes)
+    on_levels = np.array([axis.kernel.on_levels for axis in grid])
+    scaled = np.stack([axis.scale(data.X[:, d]) for d, axis in enumerate(grid)], axis=1)
+    kept = choose_subset(scaled, on_levels, data.y, MAX_PROCESS_POINTS)
+    return replace(data, X=data.X[kept], y=data.y[kept])
+
+
+def warped_score_gain(warped: Posterior, plain: Posterior, warp: Warp, seed: int) -> float:
+    """By how much warped values predict left-out observations better, in log density (nats)."""
+    n = len(plain.y)
+    fold = np.random.default_rng([seed, n]).permutation(n) % N_FOLDS
+    gain = float(warp.log_slope(plain.y).sum())  # both as densities of plain values
     for f in range(N_FOLDS):
-        lead += predictive_score(warped, np.flatnonzero(fold == f)) - predictive_score(plain, np.flatnonzero(fold == f))
-    return warped if lead > 0.0 else plain
+        left_out = np.flatnonzero(fold == f)
+        gain += predictive_score(warped, left_out) - predictive_score(plain, left_out)
+    return gain
 
 
 def predictive_score(process: Posterior, left_out: Ints) -> float:
-    """Log predictive density of observations as if they had been left out; the parameters are those of the fit to all."""
+    """Log predictive density of observations as if they had been left out.
+
+    The kernel parameters are those of the fit to all observations.
+    """
     assert process.draws.process is not None
     mean, variance = leave_out(process.draws.process, left_out)
     total = mean.var(axis=0) + variance.mean(axis=0)
-    miss = process.standardisation.to_model(process.y)[left_out] - mean.mean(axis=0)
-    return float(np.sum(-0.5 * miss**2 / total - 0.5 * np.log(2.0 * np.pi * total) - math.log(process.standardisation.scale)))
+    error = process.standardisation.to_model(process.y)[left_out] - mean.mean(axis=0)
+    log_density = -0.5 * error**2 / total - 0.5 * np.log(2.0 * np.pi * total)
+    return float(np.sum(log_density - math.log(process.standardisation.scale)))
 
 
-def leave_out(local: ConditionalProcess, left_out: Ints) -> tuple[Floats, Floats]:
-    """Mean and variance (K, m) of observations that are left out together, noise included, within each draw.
+def leave_out(process: ConditionalProcess, left_out: Ints) -> tuple[Floats, Floats]:
+    """Mean and variance (K, m) of observations that are left out together, within each draw.
 
-    With Q the inverse of their covariance C, the block of those left out is normal around y − Q_mm⁻¹·(Q·y)_m with covariance Q_mm⁻¹.
+    Noise is included. With Q the inverse of the observations' covariance, those left out are
+    normal around y − Q_mm⁻¹·(Q·y)_m with covariance Q_mm⁻¹.
     """
-    own = local.roots[:, left_out]  # (n, m, K)
-    block = np.linalg.inv(np.einsum("aik,ajk->kij", own, own))
-    miss = np.einsum("kij,jk->ki", block, local.coefficients[left_out])
-    return local.residuals[:, left_out] - miss, np.diagonal(block, axis1=1, axis2=2)
+    roots = process.roots[:, left_out]  # (n, m, K)
+    block = np.linalg.inv(np.einsum("aik,ajk->kij", roots, roots))
+    error = np.einsum("kij,jk->ki", block, process.coefficients[left_out])
+    return process.residuals[:, left_out] - error, np.diagonal(block, axis1=1, axis2=2)

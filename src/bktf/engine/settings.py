@@ -1,113 +1,134 @@
-"""How to choose: the settings of `BKTFSampler`, their presets, and the record of what was chosen."""
+"""The settings of the engine, which are those of `BKTFSampler`, and their presets."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bktf._checks import MAX_RANK, MAX_TRIALS, check_noise_std, whole_number
-from bktf.acquisition.choice import check_acquisition, check_beta
-from bktf.spaces.parameters import CATEGORICAL
-from bktf.surrogate.model_spec import ModelSpec
-from bktf.surrogate.priors import Priors
+from bktf._checks import MAX_TRIALS, whole_number
+from bktf.acquisition import check_acquisition, check_beta
+from bktf.spaces import CATEGORICAL
+from bktf.surrogate import ModelSpec, check_rank
 
-Floats = NDArray[np.float64]
-Feasible = Callable[[dict[str, Any]], bool]
-
-
+AUTO = "auto"
+AUTO_RANK = 3  # components where rank "auto" uses finite rank
 BURN_IN = 85  # per cent of the sweeps, where only those are given
-MODELS = ("auto", "process", "components", "both")
+NEEDS_WHOLE_DRAWS = ("max", "thompson")  # acquisitions that search whole surfaces
+
+# What a suggestion needs; `fit` by itself has the paper's lengths at finite rank.
+COMPONENTS = ModelSpec(rank=AUTO_RANK, n_sweeps=400, n_burn_in=340, n_chains=4)
+PROCESS = ModelSpec(rank=math.inf, n_sweeps=40, n_burn_in=24, n_chains=2)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Strategy:
-    """How to choose; the fields are the settings of `bktf.BKTFSampler`, where they are explained."""
+class EngineSettings:
+    """How to choose. The fields are settings of `bktf.BKTFSampler`, which explains them."""
 
     acquisition: str = "ei"
     beta: float = 2.0
-    model: str = "auto"  # the shape of the surrogate; see `shapes`
-    rank: int = 3
-    n_sweeps: int = 400  # of components; a process needs fewer and has its own
-    n_burn_in: int = 340
-    n_chains: int = 4
-    process_sweeps: int = 40  # its values are integrated out, so that few sweeps are enough
-    process_burn_in: int = 24
-    process_chains: int = 2
-    priors: Priors = field(default_factory=Priors)
-    noise_std: float | None = None
+    rank: float | str = AUTO  # a whole number, math.inf or "auto"; see `model_choice`
+    components: ModelSpec = COMPONENTS  # the model at finite rank
+    process: ModelSpec = PROCESS  # the model at infinite rank
+    main_effects: bool = False  # one more component for each dimension alone
     categorical: str = "equal"
     n_startup_trials: int | None = None
-    startup_beyond_dims: int = 4  # where n_startup_trials is None: so many more than there are dimensions
+    startup_beyond_dims: int = 4  # start points beyond D, where n_startup_trials is None
     space_filling: bool = True  # scrambled Sobol start points instead of random ones
-    adapt_rank: bool = False  # weights shrink from one component to the next; see `fit`
-    offsets: bool = False  # factors vary around offsets that are learned; see `fit`
-    main_effects: bool = False  # one more component for each dimension alone
-    compress: bool = True  # a process may see values whose distance to the best is compressed; see `warping`
+    compress: bool = True  # a process may see compressed values; see `warping`
     refine: bool = True  # axes of continuous parameters are refined around the best points
     warm_start: bool = False  # chains start where those of the last suggestion ended
     allow_repeats: bool = False
 
     def __post_init__(self) -> None:
         check_acquisition(self.acquisition)
-        if self.categorical not in CATEGORICAL:
-            raise ValueError(f"categorical must be one of {', '.join(map(repr, CATEGORICAL))}; got {self.categorical!r}")
+        check_choice("categorical", self.categorical, CATEGORICAL)
         if self.n_startup_trials is not None:
             whole_number("n_startup_trials", self.n_startup_trials, 0, MAX_TRIALS)
-        if self.model not in MODELS:
-            raise ValueError(f"model must be one of {', '.join(map(repr, MODELS))}; got {self.model!r}")
-        whole_number("rank", self.rank, 1, MAX_RANK)
-        ModelSpec(n_sweeps=self.n_sweeps, n_burn_in=self.n_burn_in, n_chains=self.n_chains)
-        ModelSpec(n_sweeps=self.process_sweeps, n_burn_in=self.process_burn_in, n_chains=self.process_chains)
-        if not isinstance(self.priors, Priors):
-            raise ValueError(f"priors must be a bktf.Priors; got {type(self.priors).__name__}")
         check_beta(self.beta)
-        check_noise_std(self.noise_std)
-        for name in ("allow_repeats", "space_filling", "adapt_rank", "offsets", "main_effects", "compress", "refine", "warm_start"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}")
+        has_process = self.rank == math.inf or self.components.residual_process
+        if has_process and self.acquisition in NEEDS_WHOLE_DRAWS:
+            raise ValueError(
+                f"acquisition {self.acquisition!r} searches whole draws, which a Gaussian process "
+                'does not have; give a finite rank (or rank="auto") without residual_process'
+            )
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.type is bool and not isinstance(value, bool):
+                raise ValueError(f"{item.name} must be True or False; got {value!r}")
 
     def n_startup(self, n_dims: int) -> int:
         """Points of the start design: as set, or by the number of dimensions."""
-        return n_dims + self.startup_beyond_dims if self.n_startup_trials is None else self.n_startup_trials
+        if self.n_startup_trials is not None:
+            return self.n_startup_trials
+        return n_dims + self.startup_beyond_dims
 
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     "paper": {
-        "acquisition": "max", "model": "components", "rank": 2, "n_sweeps": 400, "n_burn_in": 200, "n_chains": 1,
-        "startup_beyond_dims": 0, "space_filling": False, "compress": False, "refine": False, "warm_start": True,
+        "acquisition": "max",
+        "rank": 2,
+        "n_sweeps": 400,
+        "n_burn_in": 200,
+        "n_chains": 1,
+        "startup_beyond_dims": 0,
+        "space_filling": False,
+        "compress": False,
+        "refine": False,
+        "warm_start": True,
     },
-}  # fmt: skip
+}
+
+LENGTHS = ("n_sweeps", "n_burn_in", "n_chains")
+OF_COMPONENTS = ("adapt_rank", "offsets", "residual_process")  # fields of ModelSpec at finite rank
+OF_BOTH = ("priors", "noise_std")  # fields of ModelSpec at every rank
 
 
-def make_strategy(preset: str, settings: Mapping[str, Any]) -> Strategy:
-    """The strategy of a preset, with the settings that are not None put over it."""
-    if not isinstance(preset, str) or preset not in PRESETS:
-        raise ValueError(f"preset must be one of {', '.join(map(repr, PRESETS))}; got {preset!r}")
-    known = {f.name for f in fields(Strategy)}
-    assert settings.keys() <= known
-    given = {**PRESETS[preset], **{name: value for name, value in settings.items() if value is not None}}
-    n_sweeps = given.get("n_sweeps")
-    if "n_burn_in" not in given and isinstance(n_sweeps, int | np.integer) and n_sweeps >= 1:
-        given["n_burn_in"] = BURN_IN * int(n_sweeps) // 100
-    return Strategy(**given)
+def make_settings(preset: str, changes: Mapping[str, Any]) -> EngineSettings:
+    """The settings of a preset, replaced by those changes that are not None.
+
+    Chain lengths are of components, unless the rank is infinite.
+    """
+    check_choice("preset", preset, tuple(PRESETS))
+    given = {name: value for name, value in changes.items() if value is not None}
+    chosen = {**PRESETS[preset], **given}
+    rank = chosen.setdefault("rank", AUTO)
+    if not isinstance(rank, str) or rank != AUTO:
+        _check_setting_of_rank(rank)
+    n_sweeps = chosen.get("n_sweeps")
+    if "n_burn_in" not in chosen and isinstance(n_sweeps, int | np.integer) and n_sweeps >= 1:
+        chosen["n_burn_in"] = BURN_IN * int(n_sweeps) // 100
+    both = {name: chosen.pop(name) for name in OF_BOTH if name in chosen}
+    lengths = {name: chosen.pop(name) for name in LENGTHS if name in chosen}
+    flags = {name: chosen.pop(name) for name in OF_COMPONENTS if name in chosen}
+    is_process = rank == math.inf
+    if is_process and (any(flags.values()) or chosen.get("main_effects")):
+        name = next((n for n, on in flags.items() if on), "main_effects")
+        raise ValueError(f"{name} is about components, and rank=math.inf has none. Leave it out")
+    finite = {"rank": AUTO_RANK if is_process or rank == AUTO else rank, **flags, **both}
+    return EngineSettings(
+        components=replace(COMPONENTS, **finite, **({} if is_process else lengths)),
+        process=replace(PROCESS, **both, **(lengths if is_process else {})),
+        **chosen,
+    )
 
 
-class Suggestion(NamedTuple):
-    """A point to try, as coordinates, and what the model expects of it."""
-
-    point: Floats  # (D,)
-    expected_improvement: float | None  # in the user's units, where the acquisition is EI
-    is_repeat: bool  # whether everything was tried already
-    is_poor: bool = False  # whether feasible points were so rare that only some near to known ones were compared
-
-
-class NothingFeasible(ValueError):
-    """No point that may be tried was found."""
+def _check_setting_of_rank(rank: object) -> None:
+    """Refuse what is no rank of a sampler."""
+    try:
+        check_rank(rank)
+    except ValueError as error:
+        raise ValueError(str(error).replace("or math.inf", '"auto", or math.inf')) from None
 
 
 def seed_for(*numbers: int) -> int:
     """A seed that belongs to these whole numbers alone."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
+
+
+def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Refuse a value that is none of the allowed names."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")

@@ -13,27 +13,35 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
-BEST_SHARE, LATEST_SHARE, NEAREST_SHARE = 0.4, 0.15, 0.2  # of the subset; what is left fills the space
+BEST_SHARE, LATEST_SHARE, NEAREST_SHARE = 0.4, 0.15, 0.2  # of the subset; the rest fills the space
 N_INCUMBENTS = 4  # best observations whose neighbours are kept
 
 
-def choose_subset(coordinates: Floats, on_levels: NDArray[np.bool_], values: Floats, size: int) -> Ints:
-    """Indices (size,) of the observations to keep, in their order; all of them where there are no more.
+def choose_subset(coordinates: Floats, on_levels: Flags, values: Floats, size: int) -> Ints:
+    """Indices (size,) of the observations to keep, in their order; all where there are no more.
 
-    coordinates (n, D) are scaled to [0, 1], in the order of the trials; values (n,): larger is better.
+    coordinates (n, D) are scaled to [0, 1], in the order of the trials; values (n,): larger is
+    better.
     """
     n = len(values)
     if n <= size:
         return np.arange(n)
+
+    def distances_from(indices: list[int]) -> Floats:
+        """The distance (n,) of each observation to the nearest of some."""
+        each = [_distances(coordinates, on_levels, i) for i in indices]
+        return np.asarray(np.min(each, axis=0))
+
     best_first = np.argsort(-values, kind="stable")
     kept = np.zeros(n, dtype=bool)
     kept[best_first[: round(BEST_SHARE * size)]] = True
     kept[n - round(LATEST_SHARE * size) :] = True
-    to_incumbents = np.min([_distances(coordinates, on_levels, i) for i in best_first[:N_INCUMBENTS].tolist()], axis=0)
+    to_incumbents = distances_from(best_first[:N_INCUMBENTS].tolist())
     near_first = np.argsort(np.where(kept, np.inf, to_incumbents), kind="stable")
     kept[near_first[: round(NEAREST_SHARE * size)]] = True
-    to_kept = np.min([_distances(coordinates, on_levels, i) for i in np.flatnonzero(kept).tolist()], axis=0)
+    to_kept = distances_from(np.flatnonzero(kept).tolist())
     while kept.sum() < size:  # ends: each round keeps one more of n > size
         farthest = int(np.argmax(np.where(kept, -1.0, to_kept)))
         kept[farthest] = True
@@ -41,7 +49,8 @@ def choose_subset(coordinates: Floats, on_levels: NDArray[np.bool_], values: Flo
     return np.flatnonzero(kept)
 
 
-def _distances(coordinates: Floats, on_levels: NDArray[np.bool_], i: int) -> Floats:
-    """Euclidean distances (n,) to observation i; two different levels are 1 apart."""
-    apart = np.abs(coordinates - coordinates[i])
-    return np.asarray(np.sqrt((np.where(on_levels, apart > 0, apart) ** 2).sum(axis=1)))
+def _distances(coordinates: Floats, on_levels: Flags, i: int) -> Floats:
+    """Euclidean distances (n,) to observation i; two different levels have the distance 1."""
+    difference = np.abs(coordinates - coordinates[i])
+    along_axes = np.where(on_levels, difference > 0, difference)
+    return np.asarray(np.sqrt((along_axes**2).sum(axis=1)))

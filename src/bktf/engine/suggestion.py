@@ -1,95 +1,264 @@
-"""From what was tried to what to try next: the surrogate and its acquisition.
+"""`Engine`: from what was tried to what to try next, for every front door.
 
-A suggestion is a function of the search space, the history, the settings and a seed; nothing is remembered between suggestions.
+A suggestion is a function of the search space, the history, the settings and a seed. Nothing is
+remembered between suggestions. An engine answers in two steps, because a fit takes time and other
+workers choose meanwhile: `learn` fits, `choose` takes what was tried and is pending by then.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf.acquisition.choice import Choice, choose
-from bktf.engine.history import History
-from bktf.engine.model_choice import fit_shape, shape_of, shown
+from bktf.acquisition import Choice, choose
+from bktf.engine.history import History, NothingFeasible, Objective, Suggestion
+from bktf.engine.model_choice import (
+    Observations,
+    fit_surrogate,
+    settings_to_show,
+    surrogate_rank,
+)
 from bktf.engine.outliers import find_outliers
-from bktf.engine.settings import NothingFeasible, Strategy, Suggestion, seed_for
-from bktf.engine.start_design import NOTHING_FOUND
-from bktf.product_forms import cp_tensors as cp
-from bktf.spaces.parameters import Parameter
-from bktf.surrogate.fitting import fit
-from bktf.surrogate.model_spec import ModelSpec, make_axes
-from bktf.surrogate.posterior import Posterior
+from bktf.engine.settings import EngineSettings, seed_for
+from bktf.engine.start_design import ENUMERATE_POINTS, NOTHING_FOUND, any_left, start_point
+from bktf.engine.success import Chance, caution
+from bktf.spaces import Parameter, n_points
+from bktf.surrogate import ModelSpec, Posterior, fit_model, make_axes
 
 Floats = NDArray[np.float64]
 
 N_INCUMBENTS = 4  # best points around which axes are refined
-SHARPNESS = 12.0  # of the step from failure (0) to success (1): the chance at 0 is 0.25 %
-LEAST_CAUTION, MOST_CAUTION = 1.0, 400.0  # powers of the chance of success
-CAUTION_WINDOW = 30  # latest trials whose share of failures sets the caution
+SUCCESS_MODEL = ModelSpec(rank=2, n_sweeps=150, n_burn_in=100, n_chains=2)
+MIN_WEIGHT = 1e-100  # chance of success below which an improvement is not divided by it
 
 
 @dataclass(frozen=True, eq=False)
-class Chance:
-    """The chance of success at points, to the power that caution asks for."""
+class Model:
+    """What a history teaches; without a posterior while the start design lasts."""
 
-    success: Posterior  # of 1 where a trial succeeded and 0 where it failed
-    power: float
-
-    def __call__(self, points: Floats) -> Floats:
-        """The chance (n,) at points (n, D)."""
-        return self._of_draws(self.success.draws_at(points))
-
-    def on_axes(self, axes: tuple[Floats, ...]) -> Callable[[NDArray[np.int64]], Floats]:
-        """The same as a function of cells (n, D) on axes whose points are all points of the success model; what a search asks often."""
-        places = [grid.locate(points) for grid, points in zip(self.success.grid, axes, strict=True)]
-        tables = [np.ascontiguousarray(f[:, :, j]) for f, j in zip(self.success.factors, places, strict=True)]
-        to_user = self.success.standardisation.to_user
-        return lambda cells: self._of_draws(to_user(cp.values(tables, self.success.weights, cells)))
-
-    def _of_draws(self, success: Floats) -> Floats:
-        away = np.clip(SHARPNESS * (0.5 - success), -50.0, 50.0)
-        return np.asarray((1.0 / (1.0 + np.exp(away))).mean(axis=0) ** self.power)
+    tried: Floats  # (n, D) as read
+    history: History  # on the points of the axes; outliers count as failed
+    fixed: Mapping[int, float]  # coordinates that every suggestion keeps, by axis
+    posterior: Posterior | None = None  # oriented, perhaps of warped values
+    chance: Chance | None = None  # of success; None where nothing failed
+    free: frozenset[int] = frozenset()  # axes of continuous parameters
+    n_outliers: int = 0
+    n_unseen: int = 0  # values that the surrogate does not see, because they are too many
+    fit_rank: Callable[[float], Posterior] | None = None  # the surrogate of another rank
+    fitted: dict[float, Posterior] = field(default_factory=dict)  # by rank, where needed so far
 
 
 @dataclass(frozen=True, eq=False)
-class Turns:
-    """The surrogate when so many more points are under way: on finite spaces its shapes take turns. Each is fitted when first asked for."""
+class Engine:
+    """What all front doors ask for the next points."""
 
-    fit_as: Callable[[str], Posterior]
-    shape_at: Callable[[int], str]  # of a turn
-    now: int
-    fitted: dict[str, Posterior] = field(default_factory=dict)
+    parameters: tuple[Parameter, ...]
+    objective: Objective
+    settings: EngineSettings
+    seed: int
+    feasible: Callable[[Floats], bool] | None = None  # whether a point (D,) may be tried
 
-    def __call__(self, n_more: int) -> Posterior:
-        """The surrogate so many turns from now."""
-        shape = self.shape_at(self.now + n_more)
-        if shape not in self.fitted:
-            self.fitted[shape] = self.fit_as(shape)
-        return self.fitted[shape]
+    def needs_start(self, history: History) -> bool:
+        """Whether the next point belongs to the start design."""
+        n_startup = self.settings.n_startup(len(self.parameters))
+        return not len(history.y) or len(history.tried) < n_startup
 
+    def learn(
+        self,
+        history: History,
+        number: int,
+        fixed: Mapping[int, float] | None = None,
+        warm_start: Posterior | None = None,
+        *,
+        to_show: bool = False,
+    ) -> Model:
+        """Fit the surrogate and, where something failed, a second one of success.
 
-class Model(NamedTuple):
-    """What the history teaches, before the last look at what is under way."""
+        Args:
+            history: what was tried.
+            number: of the suggestion: with the seed it gives the random numbers.
+            fixed: coordinates that suggestions keep, by axis.
+            warm_start: an earlier oriented posterior of components.
+            to_show: fit the surrogate that is shown to people, whether or not the start is over.
+        """
+        settings, fixed = self.settings, dict(fixed or {})
+        if self.needs_start(history) and not to_show:
+            return Model(history.tried, history, fixed)
+        n_best = N_INCUMBENTS if settings.refine else 0
+        best_first = np.argsort(-history.y, kind="stable")[:n_best]
+        axes, on_axes = place_on_axes(self.parameters, history, fixed, history.X[best_first])
+        kernels = [p.kernel(settings.categorical) for p in self.parameters]
+        log = [p.log for p in self.parameters]
+        grid = make_axes(ModelSpec(kernel=kernels, log=log), axes)
+        scaled = np.stack([axis.scale(on_axes.X[:, d]) for d, axis in enumerate(grid)], axis=1)
+        on_levels = np.array([axis.kernel.on_levels for axis in grid])
+        is_outlier = find_outliers(scaled, on_levels, history.y) & settings.compress
+        failed = np.concatenate((history.failed, history.X[is_outlier]))
+        X, y = on_axes.X[~is_outlier], history.y[~is_outlier]
+        seed = seed_for(self.seed, number)
+        data = Observations(axes, X, y, self.objective, seed, kernels, log, warm_start)
+        used = settings_to_show(settings) if to_show else settings
+        fit_rank = partial(fit_surrogate, settings=used, data=data)
+        n_started = len(history.tried) + len(history.pending)
+        rank = surrogate_rank(used, self.parameters, n_started)
+        try:
+            posterior = fit_surrogate(rank, used, data)
+        except ValueError:
+            if warm_start is None:
+                raise
+            return self.learn(history, number, fixed)  # the space has changed: start afresh
+        chance = None
+        if len(failed):
+            is_success = np.concatenate((np.ones(len(X)), np.zeros(len(failed))))
+            spec = replace(SUCCESS_MODEL, kernel=kernels, log=log, priors=settings.components.priors)
+            points = np.concatenate((X, failed))
+            success = fit_model(spec, axes, points, is_success, seed_for(seed, 1))
+            chance = Chance(success, caution(history._replace(failed=failed)))
+        return Model(
+            tried=history.tried,
+            history=on_axes._replace(X=X, y=y, failed=failed),
+            fixed=fixed,
+            posterior=posterior,
+            chance=chance,
+            free=self._continuous_axes(),
+            n_outliers=int(is_outlier.sum()),
+            n_unseen=len(y) - len(posterior.y),
+            fit_rank=fit_rank,
+            fitted={rank: posterior},
+        )
 
-    posterior: Posterior  # in the user's direction, perhaps of warped values
-    chance: Chance | None  # None where nothing failed
-    history: History
-    free: frozenset[int]  # axes of continuous parameters
-    in_turn: Turns
-    n_outliers: int  # values that were set aside; see `outliers`
+    def learn_to_show(self, history: History, number: int) -> Model:
+        """The model that is shown to people; the history must have a value."""
+        return self.learn(history, number, to_show=True)
+
+    def choose(
+        self,
+        model: Model,
+        number: int,
+        tried: Floats,
+        pending: Floats,
+        position: int | None = None,
+    ) -> Suggestion:
+        """The point to try next; a repeat where everything was tried.
+
+        Args:
+            model: what `learn` returned.
+            number: of the suggestion, as in `learn`.
+            tried: points (n, D) that are not to be tried again beside those of the model's history.
+            pending: points (n, D) that are being evaluated now.
+            position: of the point in a batch; None for a single point.
+        """
+        settings, posterior = self.settings, model.posterior
+        if posterior is None:
+            return start_point(
+                self.parameters,
+                settings,
+                number + (position or 0),
+                self.seed,
+                np.concatenate((model.tried, tried, pending)),
+                self.feasible,
+                model.fixed,
+            )
+        seed = seed_for(self.seed, number)
+        if position is not None:
+            posterior = self._posterior_after(model, position)
+            seed = seed_for(seed, position)
+        avoid = np.concatenate((model.tried, tried))
+        exclude = np.concatenate((model.history.tried, model.history.X, _inside(posterior, avoid)))
+        ask = partial(
+            choose,
+            posterior,
+            settings.acquisition,
+            beta=settings.beta,
+            feasible=self.feasible,
+            chance=model.chance,
+            fixed=model.fixed,
+            best=improvement_baseline(posterior, settings),
+            free=model.free,
+            seed=seed,
+        )
+        inside = _inside(posterior, pending)
+        choice = ask(exclude=None if settings.allow_repeats else exclude, pending=inside)
+        is_repeat = choice.point is None
+        if is_repeat and not model.free:  # a continuous space is never exhausted
+            choice = ask(exclude=None, pending=None)
+        if choice.point is None:
+            raise NothingFeasible(NOTHING_FOUND)
+        improvement = _plain_improvement(choice, model) if settings.acquisition == "ei" else None
+        return Suggestion(choice.point, improvement, is_repeat, choice.is_poor)
+
+    def choose_batch(self, model: Model, number: int, q: int) -> list[Suggestion]:
+        """The q points to try together, each with those before as pending.
+
+        They are fewer where nothing is left.
+        """
+        chosen: list[Suggestion] = []
+        nothing = np.empty((0, len(self.parameters)))
+        for i in range(q):
+            pending = np.concatenate((model.history.pending, *[s.point[None] for s in chosen]))
+            suggestion = self.choose(model, number, nothing, pending, i)
+            if suggestion.is_repeat and not self.settings.allow_repeats:
+                break
+            chosen.append(suggestion)
+        return chosen
+
+    def _posterior_after(self, model: Model, n_more: int) -> Posterior:
+        """The surrogate to use after `n_more` further pending points; fitted on first use."""
+        assert model.fit_rank is not None
+        n_started = len(model.history.tried) + len(model.history.pending) + n_more
+        rank = surrogate_rank(self.settings, self.parameters, n_started)
+        if rank not in model.fitted:
+            model.fitted[rank] = model.fit_rank(rank)
+        return model.fitted[rank]
+
+    def _continuous_axes(self) -> frozenset[int]:
+        """Axes on which a search may leave the axis points."""
+        if not self.settings.refine:
+            return frozenset()
+        return frozenset(d for d, p in enumerate(self.parameters) if p.n_values == math.inf)
+
+    def can_be_exhausted(self, n_started: int) -> bool:
+        """Whether `n_started` points, tried or pending, may be all that the space allows."""
+        total = n_points(self.parameters)
+        return total <= (n_started if self.feasible is None else ENUMERATE_POINTS)
+
+    def is_exhausted(self, points: Floats) -> bool:
+        """Whether these points (n, D) are all that may be tried; for small spaces only."""
+        taken = {tuple(row) for row in points.tolist()}
+        feasible = self.feasible
+        if feasible is None:
+            return len(taken) >= n_points(self.parameters)
+        known = getattr(feasible, "points", None)
+        if known is not None:
+            return len(known) > 0 and all(tuple(point) in taken for point in known.tolist())
+
+        def is_new(point: tuple[float, ...]) -> bool:
+            return point not in taken and feasible(np.array(point))
+
+        rng = np.random.default_rng(self.seed)
+        return any_left(self.parameters, is_new, {}, rng) is None
+
+    def without_constraint(self) -> "Engine":
+        """The same engine where every point may be tried."""
+        return replace(self, feasible=None)
 
 
 def place_on_axes(
-    parameters: Sequence[Parameter], history: History, fixed: Mapping[int, float], incumbents: Floats
+    parameters: tuple[Parameter, ...],
+    history: History,
+    fixed: Mapping[int, float],
+    incumbents: Floats,
 ) -> tuple[list[Floats], History]:
-    """The axes for one suggestion, refined around incumbents (m, D) and holding fixed coordinates, and the history on their points."""
+    """The axes for one suggestion, and the history moved onto their points.
+
+    Axes are refined around incumbents (m, D) and have fixed coordinates among their points.
+    """
     n, n_tried, n_pending = len(history.X), len(history.tried), len(history.pending)
-    held = np.array([[fixed.get(d, math.nan) for d in range(len(parameters))]])
-    wanted = np.concatenate((held, history.pending, history.tried, history.X))
+    kept = np.array([[fixed.get(d, math.nan) for d in range(len(parameters))]])
+    wanted = np.concatenate((kept, history.pending, history.tried, history.X))
     axes, moved = [], np.empty_like(wanted)
     for d, parameter in enumerate(parameters):
         first = 0 if d in fixed else 1
@@ -97,133 +266,30 @@ def place_on_axes(
         axes.append(refined.points)
         moved[first:, d] = refined.observed
     tried = moved[1 + n_pending : 1 + n_pending + n_tried]
-    return axes, history._replace(X=moved[len(moved) - n :], pending=moved[1 : 1 + n_pending], tried=tried)
+    pending = moved[1 : 1 + n_pending]
+    return axes, history._replace(X=moved[len(moved) - n :], pending=pending, tried=tried)
 
 
-def fit_history(
-    parameters: Sequence[Parameter],
-    history: History,
-    strategy: Strategy,
-    maximize: bool,
-    seed: int,
-    fixed: Mapping[int, float],
-    warm_start: Posterior | None = None,
-    shown_as: Strategy | None = None,
-) -> Model:
-    """Fit the surrogate to the values, and where something failed a second one to success.
+def improvement_baseline(posterior: Posterior, settings: EngineSettings) -> float | None:
+    """The value that improvement is measured from; None for the best observed one.
 
-    shown_as: the settings of a surrogate that is shown to people instead of choosing; see `fit_shown`.
+    Where noise makes repeats worth while, the best observed value is the luckiest one, so the best
+    posterior mean at an observed point is used.
     """
-    surrogate = strategy if shown_as is None else shown_as
-    best_first = np.argsort(-history.y if maximize else history.y, kind="stable")[: N_INCUMBENTS if strategy.refine else 0]
-    axes, on_axes = place_on_axes(parameters, history, fixed, history.X[best_first])
-    kernels = [p.kernel(strategy.categorical) for p in parameters]
-    log = [p.log for p in parameters]
-    grid = make_axes(ModelSpec(kernel=kernels, log=log), axes)
-    scaled = np.stack([axis.scale(on_axes.X[:, d]) for d, axis in enumerate(grid)], axis=1)
-    on_levels = np.array([axis.kernel.on_levels for axis in grid])
-    is_outlier = find_outliers(scaled, on_levels, history.y if maximize else -history.y) & strategy.compress
-    failed = np.concatenate((history.failed, history.X[is_outlier]))
-    on_axes = on_axes._replace(X=on_axes.X[~is_outlier], y=history.y[~is_outlier], failed=failed)
-    free = frozenset(d for d, p in enumerate(parameters) if strategy.refine and p.n_values == math.inf)
-    fit_as = partial(
-        fit_shape, strategy=surrogate, axes=axes, X=on_axes.X, y=on_axes.y, maximize=maximize, seed=seed, kernel=kernels, log=log,
-        warm_start=warm_start,
-    )  # fmt: skip
-    in_turn = Turns(fit_as, partial(shape_of, surrogate, parameters), len(history.tried) + len(history.pending))
-    try:
-        posterior = in_turn(0)
-    except ValueError:
-        if warm_start is None:
-            raise
-        return fit_history(parameters, history, strategy, maximize, seed, fixed)  # the space has changed: begin anew
-    n_outliers = int(is_outlier.sum())
-    if not len(failed):
-        return Model(posterior, None, on_axes, free, in_turn, n_outliers)
-    X = np.concatenate((on_axes.X, failed))
-    label = np.concatenate((np.ones(len(on_axes.X)), np.zeros(len(failed))))
-    success = fit(
-        axes, X, label, seed=seed_for(seed, 1), kernel=kernels, log=log, priors=strategy.priors, n_sweeps=150, n_burn_in=100, n_chains=2
-    )
-    return Model(posterior, Chance(success, caution(history._replace(failed=failed))), on_axes, free, in_turn, n_outliers)
+    return float(posterior.mean(posterior.X).max()) if settings.allow_repeats else None
 
 
-def fit_shown(parameters: Sequence[Parameter], history: History, strategy: Strategy, maximize: bool, seed: int) -> Model:
-    """The surrogate that is shown to people; values that were set aside are not in it either, and count as failed."""
-    return fit_history(parameters, history, strategy, maximize, seed, {}, shown_as=shown(strategy))
-
-
-def caution(history: History) -> float:
-    """The power to which the chance of success is raised: 12 where a tenth of the latest trials failed, doubling with every 3 % more.
-
-    The model of success is rough and improvement looks largest where nothing has a value, so plain EI × chance spends up to four fifths of
-    its trials in a failing quarter; docs/sampler.md has the figures.
-    """
-    latest = history.tried[-CAUTION_WINDOW:].tolist()
-    failed = {tuple(row) for row in history.failed.tolist()}
-    share = sum(tuple(row) in failed for row in latest) / max(len(latest), 10)
-    return float(np.clip(12.0 * 2.0 ** ((share - 0.1) / 0.03), LEAST_CAUTION, MOST_CAUTION))
-
-
-def next_point(
-    model: Model,
-    strategy: Strategy,
-    maximize: bool,
-    seed: int,
-    pending: Floats,
-    also_avoid: Floats,
-    feasible: Callable[[Floats], bool] | None,
-    fixed: Mapping[int, float],
-) -> Suggestion:
-    """The point to try next given what is under way now; a repeat where everything was tried."""
-    signed = model.posterior if maximize else model.posterior.negated()
-    inside = _inside(signed, pending)
-    best = float(signed.mean(signed.X).max()) if strategy.allow_repeats else None
-    avoid = np.concatenate((model.history.tried, model.history.X, _inside(signed, also_avoid)))
-
-    def ask(exclude: Floats | None, waiting: Floats) -> Choice:
-        return choose(
-            signed, strategy.acquisition, beta=strategy.beta, exclude=exclude, pending=waiting, feasible=feasible, chance=model.chance,
-            fixed=fixed, best=best, free=model.free, seed=seed,
-        )  # fmt: skip
-
-    choice = ask(None if strategy.allow_repeats else avoid, inside)
-    is_repeat = choice.point is None
-    if is_repeat and model.free:
-        raise NothingFeasible(NOTHING_FOUND)  # a continuous space is never exhausted: feasible points were not found
-    if is_repeat:
-        choice = ask(None, np.empty((0, len(signed.grid))))
-    if choice.point is None:
-        raise NothingFeasible(NOTHING_FOUND)
-    return Suggestion(choice.point, _plain_improvement(choice, model, strategy), is_repeat, choice.is_poor)
-
-
-def next_points(
-    model: Model, strategy: Strategy, maximize: bool, seed: int, q: int, feasible: Callable[[Floats], bool] | None
-) -> list[Suggestion]:
-    """The q points to try together, each taking those before as pending; fewer where nothing is left."""
-    chosen: list[Suggestion] = []
-    nothing = np.empty((0, len(model.posterior.grid)))
-    for i in range(q):
-        waiting = np.concatenate((model.history.pending, *[s.point[None] for s in chosen]))
-        now = model._replace(posterior=model.in_turn(i))
-        suggestion = next_point(now, strategy, maximize, seed_for(seed, i), waiting, nothing, feasible, {})
-        if suggestion.is_repeat and not strategy.allow_repeats:
-            break
-        chosen.append(suggestion)
-    return chosen
-
-
-def _plain_improvement(choice: Choice, model: Model, strategy: Strategy) -> float | None:
-    """The expected improvement where the trial succeeds, without the weight that failures gave it."""
-    if strategy.acquisition != "ei" or choice.point is None:
-        return None
-    weight = 1.0 if model.chance is None else float(model.chance(choice.point[None])[0])
-    return choice.value / weight if weight > 1e-100 else None
+def _plain_improvement(choice: Choice, model: Model) -> float | None:
+    """The expected improvement if the trial succeeds, without its weight for failures."""
+    if model.chance is None:
+        return choice.value
+    assert choice.point is not None
+    weight = float(model.chance(choice.point[None])[0])
+    return choice.value / weight if weight > MIN_WEIGHT else None
 
 
 def _inside(posterior: Posterior, points: Floats) -> Floats:
-    """The points that lie in the box of the posterior, and on a level where an axis has levels."""
+    """The points in the box of the posterior, and on a level where an axis has levels."""
     keep = np.ones(len(points), dtype=bool)
     for d, axis in enumerate(posterior.grid):
         keep &= (points[:, d] >= axis.points[0]) & (points[:, d] <= axis.points[-1])

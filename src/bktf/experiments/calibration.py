@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf.engine.model_choice import fit_shape, shown
-from bktf.engine.settings import Strategy, seed_for
+from bktf.engine import EngineSettings, Objective, Observations, fit_surrogate, seed_for, settings_to_show
 from bktf.experiments.arena import CONTESTS, Contest, sample
 from bktf.experiments.lines import Job, Line, made_with, rounded
 from bktf.experiments.peers import Cube
@@ -29,7 +28,7 @@ def calibration_jobs(contests: list[str], models: list[str], n_seeds: int, quick
             if CONTESTS[name].kind == "continuous":
                 n = 6 if quick else min(POINTS_PER_DIM * CONTESTS[name].n_dims, MOST_POINTS)
                 for model in models:
-                    settings = {"n": n} | ({"strategy": asdict(Strategy())} if model == "bktf" else {})
+                    settings = {"n": n} | ({"strategy": asdict(EngineSettings())} if model == "bktf" else {})
                     jobs.append({"experiment": "calibration", "problem": name, "method": model, "seed": seed, "settings": settings})
     return jobs
 
@@ -57,10 +56,9 @@ def _points(contest: Contest, n: int, rng: np.random.Generator) -> tuple[Floats,
 
 def _predict_bktf(X: Floats, y: Floats, X_held: Floats, truth: Floats, seed: int) -> tuple[list[tuple[Floats, Floats]], Floats]:
     """The surrogate that the sampler shows, at its default settings."""
-    posterior = fit_shape(
-        "process", shown(Strategy()), [np.linspace(0, 1, AXIS_POINTS)] * X.shape[1], X, y, maximize=False,
-        seed=seed_for(seed, len(y)), n_threads=1,
-    )  # fmt: skip
+    axes = [np.linspace(0, 1, AXIS_POINTS)] * X.shape[1]
+    data = Observations(axes, X, -y, Objective(direction="minimize"), seed_for(seed, len(y)), n_threads=1)
+    posterior = fit_surrogate("process", settings_to_show(EngineSettings()), data).negated()
     draws = posterior.draws_at(X_held)
     intervals = [(np.quantile(draws, (1 - p) / 2, axis=0), np.quantile(draws, (1 + p) / 2, axis=0)) for p in LEVELS]
     return intervals, crps_of_draws(draws, truth)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bktf.engine.settings import Strategy
+from bktf.engine import EngineSettings
 from bktf.experiments.arena import CONTESTS, N_START, start_points
 from bktf.experiments.lines import Job, Line, made_with, rounded
 from bktf.experiments.peers import PEERS, Peer
@@ -20,7 +20,7 @@ QUICK_BUDGET = 2
 def settings_of(method: str, contest: str, quick: bool) -> dict[str, Any]:
     """What a run depends on: the budget and, for bktf, the whole of its default strategy, so that another default is another run."""
     own: dict[str, Any] = {"budget": QUICK_BUDGET if quick else CONTESTS[contest].budget, "n_start": N_START}
-    return own | ({"strategy": asdict(Strategy())} if method == "bktf" else {})
+    return own | ({"strategy": asdict(EngineSettings())} if method == "bktf" else {})
 
 
 def contest_jobs(methods: list[str], contests: list[str], n_seeds: int | None, quick: bool) -> list[Job]:

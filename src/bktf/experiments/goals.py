@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 
-from bktf.engine.settings import Strategy
+from bktf.engine import EngineSettings
 from bktf.experiments.lines import Job, Line, made_with, rounded
 from bktf.experiments.problems import PROBLEMS
 from bktf.experiments.summaries import lines_of
@@ -29,7 +29,7 @@ def goal_jobs(n_seeds: int, quick: bool) -> list[Job]:
     where = [(name, "grid") for name in names] + [(name, "box") for name in BOXES]
     return [
         {"experiment": "goals", "problem": name, "method": kind, "seed": seed,
-         "settings": {"budget": 12 if quick else PROBLEMS[name].n_start + PROBLEMS[name].budget, "strategy": asdict(Strategy())}}
+         "settings": {"budget": 12 if quick else PROBLEMS[name].n_start + PROBLEMS[name].budget, "strategy": asdict(EngineSettings())}}
         for seed in range(n_seeds) for name, kind in where
     ]  # fmt: skip
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf.engine.settings import PRESETS, seed_for
+from bktf.engine import PRESETS, seed_for
 from bktf.experiments.gp import SETTINGS, best_cell, best_in_box, fit_gp, make_score
 from bktf.experiments.problems import Grid
 from bktf.surrogate.fitting import fit

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bktf.engine.settings import Strategy
+from bktf.engine import EngineSettings
 from bktf.experiments.arena import CONTESTS, DEVELOPMENT, Contest
 from bktf.experiments.contests import play_with, settings_of
 from bktf.experiments.lines import Job, Line
@@ -35,9 +35,9 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # name: what it is, setting
 }
 
 
-def strategy_of(name: str) -> Strategy:
+def strategy_of(name: str) -> EngineSettings:
     """The settings of a variant."""
-    return Strategy(**VARIANTS[name][1])
+    return EngineSettings(**VARIANTS[name][1])
 
 
 def variant_jobs(n_seeds: int, quick: bool) -> list[Job]:
@@ -57,8 +57,8 @@ def play_variant(job: Job) -> Line:
     from bktf.optuna_sampler.sampler import BKTFSampler
 
     def make(contest: Contest, seed: int) -> Player:
-        sampler = BKTFSampler(seed=seed, search_space=dict(contest.space))
-        sampler._strategy = replace(strategy_of(job["method"]), allow_repeats=contest.noise_std > 0)
+        settings = replace(strategy_of(job["method"]), allow_repeats=contest.noise_std > 0)
+        sampler = BKTFSampler.from_settings(settings, seed=seed, search_space=dict(contest.space))
         return OptunaPlayer(contest, sampler)
 
     return play_with(Peer(job["method"], make, ("optuna",)), job)

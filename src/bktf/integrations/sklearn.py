@@ -13,8 +13,8 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils.validation import check_random_state
 
 from bktf._checks import whole_number
-from bktf.optuna_sampler.sampler import BKTFSampler
-from bktf.spaces.parameters import Choices, Space, read_space
+from bktf.optuna_sampler import BKTFSampler
+from bktf.spaces import Choices, Space, read_space
 
 LABEL = "choice "  # names of choices that Optuna cannot store as they are
 

@@ -34,6 +34,11 @@ class Row:
     result: float | None
     failed: bool
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether the experiment has no outcome yet."""
+        return self.result is None and not self.failed
+
 
 @dataclass(frozen=True)
 class Table:
@@ -47,7 +52,7 @@ class Table:
 
 def new_header(space: LabSpace) -> tuple[str, ...]:
     """The columns of a new table."""
-    return (*space.distributions, space.objective, "predicted", "uncertainty", "reason", *space.other_columns)
+    return (*space.distributions, space.objective.name, "predicted", "uncertainty", "reason", *space.other_columns)
 
 
 def read_table(path: Path, space: LabSpace) -> Table:
@@ -86,7 +91,7 @@ def _check_header(header: list[str], where: str, space: LabSpace) -> tuple[str, 
     named = header
     while named and not named[-1]:  # columns that a spreadsheet added at the end, without a name
         named = named[:-1]
-    known = {space.objective, *space.distributions, *space.other_columns, *SPECIAL_COLUMNS}
+    known = {space.objective.name, *space.distributions, *space.other_columns, *SPECIAL_COLUMNS}
     for separator, name in ((";", "semicolons"), ("\t", "tabs")):
         if len(header) == 1 and separator in header[0]:
             raise LabError(f"{where}: the cells must be separated by commas; this file uses {name}. Save it as “CSV (comma separated)”")
@@ -97,7 +102,7 @@ def _check_header(header: list[str], where: str, space: LabSpace) -> tuple[str, 
             close = difflib.get_close_matches(column, list(known), 1)
             hint = f"did you mean {close[0]!r}?" if close else "if it is yours, name it in other_columns of the space file"
             raise LabError(f"{where}: unknown column {column!r}; {hint}")
-    for column in (*space.distributions, space.objective):
+    for column in (*space.distributions, space.objective.name):
         if column not in header:
             raise LabError(f"{where}: the column {column!r} is missing from the header")
     return tuple(header)
@@ -114,17 +119,17 @@ def _read_row(cells: list[str], number: int, header: tuple[str, ...], space: Lab
     status = by_column.get("status", "").lower()
     if status not in STATUSES:
         raise LabError(f"{where}, column 'status': must be empty, done, pending or failed; got {status!r}")
-    text = by_column[space.objective]
+    text = by_column[space.objective.name]
     failed = text.lower() in FAILED or status in FAILED
     if failed and text and text.lower() not in FAILED:
         raise LabError(
-            f"{where}, column 'status': says failed, but the column {space.objective!r} has the result {text!r}; keep one of them"
+            f"{where}, column 'status': says failed, but the column {space.objective.name!r} has the result {text!r}; keep one of them"
         )
     if failed or not text:
         if status == "done" and not failed:
-            raise LabError(f"{where}, column {space.objective!r}: is empty, but the status says done")
+            raise LabError(f"{where}, column {space.objective.name!r}: is empty, but the status says done")
         return Row(number, params, None, failed)
-    return Row(number, params, _read_number(text, f"{where}, column {space.objective!r}"), False)
+    return Row(number, params, _read_number(text, f"{where}, column {space.objective.name!r}"), False)
 
 
 def _read_number(text: str, where: str) -> float:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from optuna.distributions import FloatDistribution
 
+from bktf.engine import Objective
 from bktf.lab.results_table import settable
 from bktf.lab.space_file import LabSpace, as_text
-from bktf.spaces.parameters import Parameter
+from bktf.spaces import Parameter
 from bktf.surrogate.posterior import Posterior
 
 Floats = NDArray[np.float64]
@@ -55,7 +56,7 @@ def slices(space: LabSpace, posterior: Posterior, params: Mapping[str, Any], n_p
     made = []
     for d, parameter in enumerate(space.parameters):
         axis = posterior.grid[d]
-        if parameter.places is not None or axis.size <= n_points:
+        if parameter.choice_coordinates is not None or axis.size <= n_points:
             coordinates = axis.points
         else:
             low, high = axis.points[0], axis.points[-1]
@@ -68,29 +69,29 @@ def slices(space: LabSpace, posterior: Posterior, params: Mapping[str, Any], n_p
     return made
 
 
-def effect_along(part: Slice, maximize: bool) -> Effect:
+def effect_along(part: Slice, objective: Objective) -> Effect:
     """The effect of a parameter from joint draws: values that are uncertain together may still differ by a known amount.
 
     The bound comes from the largest minus the smallest value of each draw. Where values are uncertain this exceeds the true difference
     on average, which is the safe side for calling an effect small.
     """
-    sign = 1.0 if maximize else -1.0
-    best, worst = int((sign * part.mean).argmax()), int((sign * part.mean).argmin())
-    apart = part.draws[:, best] - part.draws[:, worst]
+    oriented = objective.orient(part.mean)
+    best, worst = int(oriented.argmax()), int(oriented.argmin())
+    difference = part.draws[:, best] - part.draws[:, worst]
     bound = float(np.quantile(np.ptp(part.draws, axis=1), SURE))
-    return Effect(best, worst, float(abs(part.mean[best] - part.mean[worst])), float(apart.std()), bound)
+    return Effect(best, worst, float(abs(part.mean[best] - part.mean[worst])), float(difference.std()), bound)
 
 
-def small_difference(results: Floats, maximize: bool) -> float:
+def small_difference(results: Floats, objective: Objective) -> float:
     """The difference below which a parameter hardly matters: a share of the way from the best result to the median."""
-    best = results.max() if maximize else results.min()
-    return SMALL_SHARE * float(abs(best - np.median(results)))
+    oriented = objective.orient(results)
+    return SMALL_SHARE * float(oriented.max() - np.median(oriented))
 
 
 def in_words(space: LabSpace, part: Slice, results: Floats) -> str:
     """What the model knows of the effect of one parameter: that it is small, nothing yet, or where it is best and worst."""
     unit = f" {space.units[part.parameter.name]}" if space.units[part.parameter.name] else ""
-    effect = effect_along(part, space.maximize)
+    effect = effect_along(part, space.objective)
     best, worst = effect.best, effect.worst
 
     def at(j: int) -> str:
@@ -99,7 +100,7 @@ def in_words(space: LabSpace, part: Slice, results: Floats) -> str:
     def mean_at(j: int) -> str:
         return digits(float(part.mean[j]), float(part.std[j]))
 
-    if effect.upper_bound < small_difference(results, space.maximize):
+    if effect.upper_bound < small_difference(results, space.objective):
         return f"hardly matters here: no two values differ by more than {effect.upper_bound:.2g} ({100 * SURE:.0f} % sure)"
     if not effect.is_separated:
         known = f"{at(best)} is expected to be better than {at(worst)} by {effect.difference:.2g} ± {effect.difference_std:.2g}"
@@ -115,7 +116,7 @@ def in_words(space: LabSpace, part: Slice, results: Floats) -> str:
 def in_picture(part: Slice, width: int = 41) -> str:
     """The mean along a parameter as a row of bars, the suggestion in brackets; for categories, one bar per level."""
     bars = "▁▂▃▄▅▆▇█"
-    if part.parameter.places is not None:
+    if part.parameter.choice_coordinates is not None:
         shown = np.arange(len(part.coordinates))
     else:
         shown = np.unique(np.linspace(0, len(part.coordinates) - 1, min(width, len(part.coordinates))).astype(int))

@@ -10,7 +10,10 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from bktf.spaces.parameters import Parameter, can_be_modelled, only_value
+from bktf._checks import MAX_RANK
+from bktf.engine import AUTO, Objective
+from bktf.spaces import Parameter, can_be_modelled, only_value, parameters_of
+from bktf.surrogate import check_rank
 
 SPECIAL_COLUMNS = ("status", "predicted", "uncertainty", "reason")  # columns of the table that have a meaning of their own
 
@@ -63,6 +66,9 @@ values = ["Pd", "Ni", "Cu"]
 [[constraints]]
 factors = { temperature = 1.0, stirring = 0.05 }
 at_most = 150
+
+# [model]
+# rank = "auto"            # optional: or inf for a Gaussian process, or a number of components
 """
 
 
@@ -89,11 +95,10 @@ class Constraint:
 class LabSpace:
     """Everything `space.toml` says."""
 
-    objective: str
-    maximize: bool
-    unit: str
+    objective: Objective
     noise: float | None
     repeats: bool
+    rank: float | str
     distributions: dict[str, BaseDistribution]
     ordinal: frozenset[str]
     units: dict[str, str]
@@ -103,7 +108,8 @@ class LabSpace:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters that can vary."""
-        return tuple(Parameter(name, d, name in self.ordinal) for name, d in self.distributions.items() if can_be_modelled(d))
+        modelled = {name: d for name, d in self.distributions.items() if can_be_modelled(d)}
+        return parameters_of(modelled, self.ordinal)
 
     @property
     def constants(self) -> dict[str, Any]:
@@ -141,19 +147,9 @@ def read_text(path: Path) -> str:
 
 
 def _read_document(document: dict[str, Any]) -> LabSpace:
-    _known(document, {"objective", "parameters", "constraints", "other_columns"}, "the file")
-    objective = _table(document, "objective")
-    _known(objective, {"name", "direction", "unit", "noise", "repeats"}, "[objective]")
-    name = _text(objective, "name", "[objective]")
-    direction = _text(objective, "direction", "[objective]")
-    if direction not in ("minimize", "maximize"):
-        raise LabError(f'[objective] direction must be "minimize" or "maximize"; got {direction!r}')
-    noise = _number(objective, "noise", "[objective]") if "noise" in objective else None
-    if noise is not None and noise < 0:
-        raise LabError(f"[objective] noise must be at least 0; got {noise:g}")
-    repeats = objective.get("repeats", False)
-    if not isinstance(repeats, bool):
-        raise LabError(f"[objective] repeats must be true or false; got {repeats!r}")
+    """The space, from what the file holds."""
+    _known(document, {"objective", "parameters", "constraints", "other_columns", "model"}, "the file")
+    objective, noise, repeats = _read_objective(_table(document, "objective"))
     tables = _table(document, "parameters")
     if not tables:
         raise LabError("needs at least one [parameters.NAME]")
@@ -171,18 +167,68 @@ def _read_document(document: dict[str, Any]) -> LabSpace:
     others = document.get("other_columns", [])
     if not isinstance(others, list) or not all(isinstance(o, str) for o in others):
         raise LabError(f"other_columns must be a list of column names; got {others!r}")
-    columns = [name, *distributions, *others]
+    _check_columns([objective.name, *distributions, *others])
+    entries = _list(document, "constraints")
+    return LabSpace(
+        objective=objective,
+        noise=noise,
+        repeats=repeats,
+        rank=_read_rank(_table(document, "model")) if "model" in document else AUTO,
+        distributions=distributions,
+        ordinal=frozenset(ordinal),
+        units=units,
+        constraints=tuple(_read_constraint(e, i, distributions) for i, e in enumerate(entries)),
+        other_columns=tuple(others),
+    )
+
+
+def _read_objective(table: dict[str, Any]) -> tuple[Objective, float | None, bool]:
+    """What is measured, its known noise, and whether suggestions may repeat a point."""
+    where = "[objective]"
+    _known(table, {"name", "direction", "unit", "noise", "repeats"}, where)
+    name = _text(table, "name", where)
+    direction = _text(table, "direction", where)
+    if direction not in ("minimize", "maximize"):
+        raise LabError(f'{where} direction must be "minimize" or "maximize"; got {direction!r}')
+    noise = _number(table, "noise", where) if "noise" in table else None
+    if noise is not None and noise < 0:
+        raise LabError(f"{where} noise must be at least 0; got {noise:g}")
+    repeats = table.get("repeats", False)
+    if not isinstance(repeats, bool):
+        raise LabError(f"{where} repeats must be true or false; got {repeats!r}")
+    unit = _text(table, "unit", where) if "unit" in table else ""
+    is_maximized = direction == "maximize"
+    objective = Objective(
+        direction="maximize" if is_maximized else "minimize",
+        name=name,
+        unit=unit,
+    )
+    return objective, noise, repeats
+
+
+def _read_rank(table: dict[str, Any]) -> float | str:
+    """The rank of the surrogate: "auto", a whole number or infinity."""
+    where = "[model]"
+    _known(table, {"rank"}, where)
+    rank = table.get("rank", AUTO)
+    if rank == AUTO:
+        return AUTO
+    try:
+        check_rank(rank)
+    except ValueError:
+        raise LabError(f'{where} rank must be "auto", a whole number from 1 to {MAX_RANK}, or inf; got {rank!r}') from None
+    return float(rank) if rank == math.inf else int(rank)
+
+
+def _check_columns(columns: list[str]) -> None:
+    """Refuse names that cannot stand in the header of the table."""
     for column in columns:
         if columns.count(column) > 1:
             raise LabError(f"the name {column!r} is used twice; objective, parameters and other columns need different names")
-        is_plain = column.strip() and column == column.strip() and not column.startswith("#") and column.isprintable()
+        is_stripped = bool(column) and column == column.strip()
+        is_plain = is_stripped and not column.startswith("#") and column.isprintable()
         if column in SPECIAL_COLUMNS or not is_plain:
             raise LabError(f"{column!r} cannot be the name of a column: it is empty, begins with # or a space, or has a meaning of its own")
-    constraints = tuple(_read_constraint(c, i, distributions) for i, c in enumerate(_list(document, "constraints")))
-    unit = _text(objective, "unit", "[objective]") if "unit" in objective else ""
-    return LabSpace(
-        name, direction == "maximize", unit, noise, repeats, distributions, frozenset(ordinal), units, constraints, tuple(others)
-    )  # fmt: skip
 
 
 def _read_parameter(entry: dict[str, Any], where: str) -> tuple[BaseDistribution, bool]:

@@ -1,5 +1,23 @@
 """The engine behind Optuna's sampler contract."""
 
+from bktf.optuna_sampler.argument_checks import parameter_names
+from bktf.optuna_sampler.messages import POOR_SEARCH
 from bktf.optuna_sampler.sampler import BKTFSampler
+from bktf.optuna_sampler.trials import (
+    INTERRUPTED,
+    TrialConverter,
+    objective_of,
+    read_all,
+    read_published,
+)
 
-__all__ = ["BKTFSampler"]
+__all__ = [
+    "INTERRUPTED",
+    "POOR_SEARCH",
+    "BKTFSampler",
+    "TrialConverter",
+    "objective_of",
+    "parameter_names",
+    "read_all",
+    "read_published",
+]

@@ -1,121 +1,273 @@
-"""What a study's trials say: values, points tried, points that failed, points under way."""
+"""What a study's trials say: values, points tried, points that failed, points pending.
+
+All trials are read once per suggestion, before the fit. Later looks read only trials that are
+running or waiting, and those that finished since. Finished trials never change, so what they say
+is converted once and kept in `ConvertedTrials`, which may be lost at any time.
+"""
 
 import json
 import math
+import traceback
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution
+from optuna.storages import BaseStorage
+from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from bktf.engine.history import History
+from bktf.engine import History, Objective
 from bktf.optuna_sampler.pruned_trials import values_of_pruned
-from bktf.spaces.parameters import Parameter, can_be_modelled
+from bktf.spaces import Parameter, can_be_modelled, only_value
 
 Floats = NDArray[np.float64]
+Trials = Mapping[int, FrozenTrial]  # by number, in their order
 
-PUBLISHED = "bktf:suggestion"  # system attributes PUBLISHED:0, PUBLISHED:1, … hold one JSON text in pieces
+PUBLISHED = "bktf:suggestion"  # attributes PUBLISHED:0, PUBLISHED:1, … hold one JSON text in pieces
 PIECE = 2045  # characters that fit into one system attribute of every storage
-PATIENCE = 10.0  # a running trial is believed for this many times the longest finished one took
-LEAST_PATIENCE = 3600.0  # seconds it is believed at least
+PATIENCE = 10.0  # a running trial is believed for so many times the longest finished one took
+MIN_PATIENCE = 3600.0  # seconds for which it is believed at least
+MAX_CACHED_STUDIES = 8
+MAX_CACHED_TRIALS = 100_000  # of one study
 
-FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
-INTERRUPTED = "bktf:interrupted"  # system attribute of a trial that Ctrl-C ended: it says nothing of its point
-
-
-class KnownSpace(NamedTuple):
-    """What finished trials show of a define-by-run search space."""
-
-    distributions: dict[str, BaseDistribution]  # parameters of every finished trial that can be modelled, as last suggested
-    constants: dict[str, Any]  # parameters with a single value
-    is_open: bool  # whether some trial had further parameters, so a point of this space is not the whole trial
+UNFINISHED = (TrialState.RUNNING, TrialState.WAITING)
+INTERRUPTED = "bktf:interrupted"  # attribute of a trial that Ctrl-C ended: it says nothing
 
 
-def known_space(trials: Sequence[FrozenTrial]) -> KnownSpace:
-    """The parameters that every finished trial has, with their latest ranges (Optuna's intersection drops one whose range changed)."""
-    finished = [t for t in trials if t.distributions and (t.state == TrialState.COMPLETE or t.last_step is not None)]
-    if not finished:  # what failed shows the space too, where nothing else does
-        finished = [t for t in trials if t.distributions and t.state == TrialState.FAIL]
-    if not finished:
-        return KnownSpace({}, {}, False)
-    latest = max(finished, key=lambda t: t.number)
-    shared = {
-        name: distribution
-        for name, distribution in latest.distributions.items()
-        if all(name in t.distributions and _same_kind(distribution, t.distributions[name]) for t in finished)
-    }
-    inside = {name: d for name, d in shared.items() if can_be_modelled(d)}
-    constants = {name: latest.params[name] for name, d in shared.items() if d.single()}
-    is_open = any(name not in inside and not d.single() for t in finished for name, d in t.distributions.items())
-    return KnownSpace(inside, constants, is_open)
+# --- reading -----------------------------------------------------------------------------------
 
 
-def _same_kind(one: BaseDistribution, other: BaseDistribution) -> bool:
-    """Whether two distributions of a parameter differ in their range at most."""
-    return type(one) is type(other) and getattr(one, "log", False) == getattr(other, "log", False)
+def read_all(study: Study) -> Trials:
+    """All trials of a study, uncached."""
+    return {trial.number: trial for trial in study.get_trials(deepcopy=False)}
 
 
-def read_history(trials: Iterable[FrozenTrial], parameters: Sequence[Parameter], maximize: bool, own: int, now: datetime) -> History:
-    """Everything the trials say of these parameters; `own` is the number of the trial that asks, `now` tells which others are stale.
+def read_changes(study: Study, known: Trials) -> Trials:
+    """All trials again; of those known as finished nothing is read.
 
-    A pruned trial counts with what its last intermediate value says of the final one (`pruned_trials`). An infinite value on the bad side
-    is a failure; on the good side it counts as the best finite value. A trial outside today's ranges is left out.
+    Trials that run or wait come in one request. Others that were unfinished or unknown have
+    finished meanwhile and are read one by one: they are few.
     """
-    valued: list[tuple[FrozenTrial, list[float]]] = []  # completed and pruned, with their points
-    failed: list[list[float]] = []
-    tried: list[list[float]] = []
-    pending: list[list[float]] = []
-    everyone = list(trials)
-    patience = max(PATIENCE * _longest(everyone), LEAST_PATIENCE)
-    for trial in everyone:
-        if trial.number == own or INTERRUPTED in trial.system_attrs:
-            continue
-        point = _point(trial, parameters)
-        if point is None:
-            continue
-        if not trial.state.is_finished():
-            if not _is_stale(trial, now, patience):
-                pending.append(point)
-            continue
-        tried.append(point)
-        if trial.state == TrialState.FAIL or _last_value(trial) == (-math.inf if maximize else math.inf):
-            failed.append(point)
+    storage, study_id = study._storage, study._study_id
+    waiting = study.get_trials(deepcopy=False, states=UNFINISHED)
+    unfinished = {trial.number: trial for trial in waiting}
+    trials: dict[int, FrozenTrial] = {}
+    for number, trial in known.items():
+        if trial.state.is_finished():
+            trials[number] = trial
         else:
-            valued.append((trial, point))
-    pruned = [trial for trial, _ in valued if trial.state == TrialState.PRUNED]
-    completed = [trial for trial, _ in valued if trial.state == TrialState.COMPLETE and math.isfinite(trial.value or 0.0)]
-    of_pruned = {t.number: v for t, v in zip(pruned, values_of_pruned(pruned, completed, maximize), strict=True)}
-    found = [(of_pruned[t.number] if t.state == TrialState.PRUNED else t.value, point) for t, point in valued]
-    with_value = [point for value, point in found if value is not None]
-    y = np.array([value for value, _ in found if value is not None], dtype=float)
-    finite = y[np.isfinite(y)]
-    if finite.size < y.size:
-        y[~np.isfinite(y)] = (finite.max() if maximize else finite.min()) if finite.size else 0.0
-
-    def points(rows: list[list[float]]) -> Floats:
-        return np.array(rows, dtype=float).reshape(-1, len(parameters))
-
-    return History(points(with_value), y, points(failed), points(tried), points(pending))
+            trials[number] = unfinished.get(number) or storage.get_trial(trial._trial_id)
+    number = max(known, default=-1) + 1
+    while True:  # ends: numbers have no gaps, and the first that is not there raises KeyError
+        if number in unfinished:
+            trials[number] = unfinished[number]
+        else:
+            try:
+                trial_id = storage.get_trial_id_from_study_id_trial_number(study_id, number)
+            except KeyError:
+                return trials
+            trials[number] = storage.get_trial(trial_id)
+        number += 1
 
 
-def _last_value(trial: FrozenTrial) -> float | None:
-    """What a finished trial returned or, if it was pruned, reported last; None where it did neither."""
-    if trial.state == TrialState.COMPLETE:
-        return trial.value
-    return trial.intermediate_values[trial.last_step] if trial.last_step is not None else None
+def ends_with_interrupt() -> bool:
+    """Whether Optuna's loop is ending a trial because of Ctrl-C.
+
+    Optuna tells samplers only that a trial failed, after the handling of the exception; the
+    exception itself is still a local variable of its loop. Should Optuna change that, the trial
+    counts as a failure.
+    """
+    return any(
+        isinstance(value, KeyboardInterrupt)
+        for frame, _ in traceback.walk_stack(None)
+        if frame.f_globals.get("__name__") == "optuna.study._optimize"
+        for value in frame.f_locals.values()
+    )
 
 
-def _point(trial: FrozenTrial, parameters: Sequence[Parameter]) -> list[float] | None:
+def objective_of(study: Study) -> Objective:
+    """What a study optimises."""
+    is_maximized = study.direction == StudyDirection.MAXIMIZE
+    return Objective(direction="maximize" if is_maximized else "minimize")
+
+
+# --- from trials to a history ------------------------------------------------------------------
+
+
+class ConvertedTrial(NamedTuple):
+    """What a trial says; values are oriented."""
+
+    point: tuple[float, ...] | None  # coordinates; None where the trial says nothing of the space
+    is_failure: bool
+    value: float | None  # of a completed trial
+    reports: dict[int, float]  # finite intermediate values by step
+    seconds: float  # from start to end; 0 where that is not known
+
+
+@dataclass(eq=False)
+class _CachedStudy:
+    """Converted trials of one study, and what they were converted for."""
+
+    storage: "weakref.ref[BaseStorage]"
+    study_id: int
+    parameters: tuple[Parameter, ...]
+    trials: dict[tuple[int, datetime | None], ConvertedTrial] = field(default_factory=dict)
+
+
+class ConvertedTrials:
+    """A bounded cache of what finished trials say. Losing it costs time and nothing else."""
+
+    def __init__(self) -> None:
+        self._studies: list[_CachedStudy] = []  # the latest last
+
+    def of(self, study: Study, parameters: tuple[Parameter, ...]) -> "TrialConverter":
+        """What converts the trials of a study for these parameters."""
+        storage, study_id = study._storage, study._study_id
+        for cached in self._studies:
+            if cached.storage() is storage and cached.study_id == study_id:
+                if cached.parameters == parameters:
+                    return TrialConverter(parameters, objective_of(study), cached.trials)
+                self._studies.remove(cached)
+                break
+        cached = _CachedStudy(weakref.ref(storage), study_id, parameters)
+        self._studies = [*self._studies, cached][-MAX_CACHED_STUDIES:]
+        return TrialConverter(parameters, objective_of(study), cached.trials)
+
+
+@dataclass(frozen=True, eq=False)
+class TrialConverter:
+    """From trials to points and oriented values."""
+
+    parameters: tuple[Parameter, ...]
+    objective: Objective
+    cache: dict[tuple[int, datetime | None], ConvertedTrial] = field(default_factory=dict)
+
+    def convert(self, trial: FrozenTrial) -> ConvertedTrial:
+        """What a trial says; of a finished one, from the cache where it is there."""
+        if not trial.state.is_finished():
+            return self._convert(trial)
+        key = (trial._trial_id, trial.datetime_complete)
+        converted = self.cache.get(key)
+        if converted is None:
+            converted = self._convert(trial)
+            if len(self.cache) < MAX_CACHED_TRIALS:
+                self.cache[key] = converted
+        return converted
+
+    def _convert(self, trial: FrozenTrial) -> ConvertedTrial:
+        """What a trial says, computed."""
+        is_interrupted = INTERRUPTED in trial.system_attrs
+        point = None if is_interrupted else point_of(trial, self.parameters)
+        sign = 1.0 if self.objective.is_maximized else -1.0
+        value = None
+        if trial.state == TrialState.COMPLETE and trial.value is not None:
+            value = sign * trial.value
+        reports = {step: sign * report for step, report in trial.intermediate_values.items()}
+        last = value if value is not None or not reports else reports[max(reports)]
+        return ConvertedTrial(
+            point=point,
+            is_failure=trial.state == TrialState.FAIL or last == -math.inf,
+            value=value,
+            reports={step: report for step, report in reports.items() if math.isfinite(report)},
+            seconds=0.0 if trial.duration is None else trial.duration.total_seconds(),
+        )
+
+    def history(self, trials: Trials, asking: int, now: datetime) -> History:
+        """Everything the trials say.
+
+        A pruned trial counts with what its last intermediate value says of the final one
+        (`pruned_trials`). An infinite value on the bad side is a failure; on the good side it
+        counts as the best finite value. A trial outside today's ranges is left out.
+
+        Args:
+            trials: all trials.
+            asking: number of the trial that asks, which is left out.
+            now: tells which running trials are too old to be believed.
+        """
+        finished = {n: t for n, t in trials.items() if n != asking and t.state.is_finished()}
+        read = {number: self.convert(trial) for number, trial in finished.items()}
+        said = {number: each for number, each in read.items() if each.point is not None}
+        valued = {number: each for number, each in said.items() if not each.is_failure}
+        values = {number: each.value for number, each in valued.items()}
+        pruned = [n for n in valued if trials[n].state == TrialState.PRUNED]
+        if pruned:
+            finite = {n: v for n, v in values.items() if v is not None and math.isfinite(v)}
+            translated = values_of_pruned(
+                [valued[n].reports for n in pruned],
+                [valued[n].reports for n in finite],
+                list(finite.values()),
+            )
+            values.update(zip(pruned, translated, strict=True))
+        y = np.array([value for value in values.values() if value is not None], dtype=float)
+        is_finite = np.isfinite(y)
+        if not is_finite.all():
+            y[~is_finite] = y[is_finite].max() if is_finite.any() else 0.0
+        return History(
+            X=self._points(valued[n].point for n, value in values.items() if value is not None),
+            y=y,
+            failed=self._points(each.point for each in said.values() if each.is_failure),
+            tried=self._points(each.point for each in said.values()),
+            pending=self.pending_points(trials, asking, now),
+        )
+
+    def tried_points(self, trials: Trials, asking: int, before: Trials | None = None) -> Floats:
+        """Points (n, D) of finished trials, where given only of those that ended since `before`."""
+        known = before or {}
+        old = {number for number, trial in known.items() if trial.state.is_finished()} | {asking}
+        finished = {n: trial for n, trial in trials.items() if trial.state.is_finished()}
+        return self._points(self.convert(finished[n]).point for n in finished if n not in old)
+
+    def pending_points(self, trials: Trials, asking: int, now: datetime) -> Floats:
+        """Points (n, D) of unfinished trials, without those so old that their worker is dead."""
+        finished = (t for t in trials.values() if t.state.is_finished())
+        longest = max((self.convert(trial).seconds for trial in finished), default=0.0)
+        patience = max(PATIENCE * longest, MIN_PATIENCE)
+        others = [trial for number, trial in trials.items() if number != asking]
+        unfinished = [trial for trial in others if not trial.state.is_finished()]
+        believed = [trial for trial in unfinished if not _is_stale(trial, now, patience)]
+        return self._points(self.convert(trial).point for trial in believed)
+
+    def _points(self, points: Iterable[tuple[float, ...] | None]) -> Floats:
+        """Points (n, D) as an array, without those that are None."""
+        rows = [point for point in points if point is not None]
+        return np.array(rows, dtype=float).reshape(-1, len(self.parameters))
+
+
+def is_taken(
+    study: Study,
+    known: Trials,
+    asking: int,
+    converter: TrialConverter,
+    point: Floats,
+) -> bool:
+    """Whether another trial has taken a point (D,) since the trials `known` were read.
+
+    Of two workers the one that publishes last sees the other, so it must give way.
+    """
+    trials = read_changes(study, known)
+    tried = converter.tried_points(trials, asking)
+    pending = converter.pending_points(trials, asking, datetime.now())
+    # What the trial will have: values are rounded to those that the parameter takes.
+    pairs = zip(converter.parameters, point, strict=True)
+    stored = np.array([p.coordinate(p.value(float(x))) for p, x in pairs])
+    return bool(np.any(np.all(np.concatenate((tried, pending)) == stored, axis=1)))
+
+
+def point_of(trial: FrozenTrial, parameters: Sequence[Parameter]) -> tuple[float, ...] | None:
     """The trial's coordinates; None where a parameter is missing or outside its range.
 
-    A parameter has been suggested already, was fixed when the trial was enqueued, or was published by the trial's worker. A trial may
-    fail before it has asked for all its parameters, so for failures too what was published counts.
+    A parameter was suggested already, or fixed when the trial was enqueued, or published by the
+    trial's worker. A trial may fail before it has asked for all its parameters, so for failures
+    too what was published counts.
     """
     known = {**trial.system_attrs.get("fixed_params", {}), **trial.params}
-    published = {} if trial.state in (TrialState.COMPLETE, TrialState.PRUNED) else read_published(trial.system_attrs).get("internal", {})
+    has_all = trial.state in (TrialState.COMPLETE, TrialState.PRUNED)
+    published = {} if has_all else read_published(trial.system_attrs).get("internal", {})
     point = []
     for parameter in parameters:
         if parameter.name in known:
@@ -127,23 +279,87 @@ def _point(trial: FrozenTrial, parameters: Sequence[Parameter]) -> list[float] |
         if coordinate is None:
             return None
         point.append(coordinate)
-    return point
+    return tuple(point)
 
 
-def _longest(trials: Iterable[FrozenTrial]) -> float:
-    """Seconds that the longest finished trial took."""
-    return max((t.duration.total_seconds() for t in trials if t.duration is not None), default=0.0)
+def kept_values(study: Study, trial: FrozenTrial) -> dict[str, Any]:
+    """Values that a trial was enqueued with, or that a PartialFixedSampler around ours fixes."""
+    fixed_by_sampler = getattr(study.sampler, "_fixed_params", {})
+    return {**fixed_by_sampler, **trial.system_attrs.get("fixed_params", {})}
+
+
+def fixed_coordinates(
+    kept: Mapping[str, Any],
+    parameters: Sequence[Parameter],
+) -> dict[int, float]:
+    """Coordinates that a trial keeps, by axis."""
+    named = {d: p for d, p in enumerate(parameters) if p.name in kept}
+    coordinates = {d: p.coordinate(kept[p.name]) for d, p in named.items()}
+    return {d: x for d, x in coordinates.items() if x is not None}
 
 
 def _is_stale(trial: FrozenTrial, now: datetime, patience: float) -> bool:
     """Whether a running trial is so old that its worker has probably died."""
-    return trial.datetime_start is not None and (now - trial.datetime_start).total_seconds() > patience
+    if trial.datetime_start is None:
+        return False
+    return (now - trial.datetime_start).total_seconds() > patience
+
+
+# --- the space that trials show ----------------------------------------------------------------
+
+
+class KnownSpace(NamedTuple):
+    """What finished trials show of a define-by-run search space."""
+
+    distributions: dict[str, BaseDistribution]  # that can be modelled and all trials have
+    constants: dict[str, Any]  # parameters with a single value
+    is_open: bool  # whether some trial had further parameters
+
+
+def given_space(distributions: Mapping[str, BaseDistribution]) -> KnownSpace:
+    """What distributions that were given ahead say of the space."""
+    inside = {name: d for name, d in distributions.items() if can_be_modelled(d)}
+    constants = {name: only_value(d) for name, d in distributions.items() if d.single()}
+    return KnownSpace(inside, constants, len(inside) + len(constants) < len(distributions))
+
+
+def known_space(trials: Iterable[FrozenTrial]) -> KnownSpace:
+    """The parameters that every finished trial has, with their latest ranges.
+
+    Optuna's intersection search space drops a parameter whose range has changed; this keeps it.
+    """
+    with_space = [trial for trial in trials if trial.distributions]
+    finished = [t for t in with_space if t.state == TrialState.COMPLETE or t.last_step is not None]
+    if not finished:  # what failed shows the space too, where nothing else does
+        finished = [t for t in with_space if t.state == TrialState.FAIL]
+    if not finished:
+        return KnownSpace({}, {}, False)
+    latest = max(finished, key=lambda t: t.number)
+    shared = dict(latest.distributions)
+    for trial in finished:
+        there = trial.distributions
+        shared = {name: d for name, d in shared.items() if _same_kind(d, there.get(name))}
+    inside = {name: d for name, d in shared.items() if can_be_modelled(d)}
+    constants = {name: latest.params[name] for name, d in shared.items() if d.single()}
+    everything = (item for trial in finished for item in trial.distributions.items())
+    is_open = any(name not in inside and not d.single() for name, d in everything)
+    return KnownSpace(inside, constants, is_open)
+
+
+def _same_kind(one: BaseDistribution, other: BaseDistribution | None) -> bool:
+    """Whether two distributions of a parameter differ in their range at most."""
+    same_scale = getattr(one, "log", False) == getattr(other, "log", False)
+    return type(one) is type(other) and same_scale
+
+
+# --- what workers publish ----------------------------------------------------------------------
 
 
 def pieces_of(suggestion: Mapping[str, Any]) -> dict[str, str]:
-    """System attributes that publish a suggestion, so that other workers know of it before it has an outcome."""
+    """System attributes that publish a suggestion before it has an outcome."""
     text = json.dumps(suggestion)
-    return {f"{PUBLISHED}:{i // PIECE}": text[i : i + PIECE] for i in range(0, len(text), PIECE)}
+    starts = range(0, len(text), PIECE)
+    return {f"{PUBLISHED}:{n}": text[i : i + PIECE] for n, i in enumerate(starts)}
 
 
 def read_published(attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """Which points of a finite space the user's constraints allow, listed where that is possible.
 
-A predicate can only be asked of one point at a time. Where few points satisfy it, random ones do not meet it. Two ways to know all of them:
+A predicate can only be asked of one point at a time. Where few points satisfy it, random ones do
+not meet it. Two ways to know all of them:
 
-    linear constraints    low ≤ Σ_d factor_d·x_d ≤ high: axes are added one by one, and partial sums that nothing can complete are dropped,
-                          so that four shares in steps of 5 % that sum to 100 % take 1,771 points and not 194,481
+    linear constraints    low ≤ Σ_d factor_d·x_d ≤ high: axes are added one by one, and partial sums
+                          that nothing can complete are dropped, so that four shares in steps of
+                          5 % that sum to 100 % take 1,771 points and not 194,481
     a small space         every point is asked, once
 
 docs/acquisition.md says what happens where neither is possible.
@@ -51,7 +53,10 @@ class Feasibility:
 
     @cached_property
     def points(self) -> Floats | None:
-        """All feasible points (N, D); None where they are not rare, too many, or cannot be listed."""
+        """All feasible points (N, D).
+
+        None where they are not rare, are too many, or cannot be listed.
+        """
         if n_points(self.parameters) == math.inf:
             return None
         values = [p.axis(np.zeros(0), np.zeros(0)).points for p in self.parameters]
@@ -71,22 +76,28 @@ class Feasibility:
 
 
 def _listed(values: Sequence[Floats], linear: Sequence[LinearConstraint]) -> Floats | None:
-    """All points (N, D) that satisfy linear constraints; None where they, or what leads to them, are too many."""
+    """All points (N, D) that satisfy linear constraints; None where there are too many."""
     if not linear and math.prod(v.size for v in values) > MAX_ASKED:
         return None
-    factors = np.array([[c.factors.get(d, 0.0) for d in range(len(values))] for c in linear]).reshape(len(linear), len(values))
+    n_dims, n_constraints = len(values), len(linear)
+    rows = [[c.factors.get(d, 0.0) for d in range(n_dims)] for c in linear]
+    factors = np.array(rows).reshape(n_constraints, n_dims)
     low, high = np.array([c.low for c in linear]), np.array([c.high for c in linear])
-    ends = np.array([[f * v[[0, -1]] for f, v in zip(row, values, strict=True)] for row in factors]).reshape(len(linear), len(values), 2)
+    pairs = [[f * v[[0, -1]] for f, v in zip(row, values, strict=True)] for row in factors]
+    ends = np.array(pairs).reshape(n_constraints, n_dims, 2)
     sizes = SLACK * np.abs(ends).max(axis=2, initial=0.0).sum(axis=1)
     points = np.empty((1, 0))
     sums = np.zeros((1, len(linear)))
     for d, axis in enumerate(values):
         if len(points) * axis.size > 20 * MAX_LISTED:
             return None
-        points = np.concatenate((np.repeat(points, axis.size, axis=0), np.tile(axis, len(points))[:, None]), axis=1)
+        column = np.tile(axis, len(points))[:, None]
+        points = np.concatenate((np.repeat(points, axis.size, axis=0), column), axis=1)
         sums = np.repeat(sums, axis.size, axis=0) + points[:, -1:] * factors[:, d]
-        least, most = ends[:, d + 1 :].min(axis=2).sum(axis=1), ends[:, d + 1 :].max(axis=2).sum(axis=1)
-        possible = np.all((sums + most >= low - sizes) & (sums + least <= high + sizes), axis=1)
+        rest = ends[:, d + 1 :]
+        min_rest, max_rest = rest.min(axis=2).sum(axis=1), rest.max(axis=2).sum(axis=1)
+        can_reach = (sums + max_rest >= low - sizes) & (sums + min_rest <= high + sizes)
+        possible = np.all(can_reach, axis=1)
         points, sums = points[possible], sums[possible]
         if len(points) > MAX_LISTED:
             return None

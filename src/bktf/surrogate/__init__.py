@@ -1,1 +1,21 @@
-"""The surrogate: priors, fit and posterior."""
+"""The surrogate: what the model is, its priors, fit and posterior."""
+
+from bktf.surrogate.fitting import fit, fit_model
+from bktf.surrogate.model_spec import ModelSpec, check_rank, make_axes
+from bktf.surrogate.posterior import GridMoments, Posterior
+from bktf.surrogate.priors import Priors
+from bktf.surrogate.run_chains import RunOptions
+from bktf.surrogate.warping import Warp
+
+__all__ = [
+    "GridMoments",
+    "ModelSpec",
+    "Posterior",
+    "Priors",
+    "RunOptions",
+    "Warp",
+    "check_rank",
+    "fit",
+    "fit_model",
+    "make_axes",
+]

@@ -1,0 +1,88 @@
+"""Checks of the sampler's arguments and of the studies that it is given."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.samplers import BaseSampler
+from optuna.study import Study
+
+from bktf.spaces import Parameter
+
+NO_CONSTRAINTS = (
+    "BKTFSampler does not take outcome constraints (trial.set_constraint) yet; use `feasible` for "
+    "constraints between parameters, or return NaN where the outcome is not acceptable"
+)
+WANTED_ORDINAL = "ordinal must be a list of parameter names"
+WANTED_SAMPLER = "independent_sampler must be an Optuna sampler, as optuna.samplers.RandomSampler()"
+EXAMPLE_SPACE = '{"x": FloatDistribution(0.0, 1.0)}'
+WANTED_SPACE = f"search_space must be a dictionary like {EXAMPLE_SPACE}"
+
+
+def check_seed(seed: object) -> None:
+    """Refuse what is neither a seed nor None."""
+    is_whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if seed is not None and not (is_whole and seed >= 0):  # type: ignore[operator]
+        raise ValueError(f"seed must be a whole number of at least 0, or None; got {seed!r}")
+
+
+def check_feasible(feasible: object) -> None:
+    """Refuse what is neither a function nor None."""
+    if feasible is not None and not callable(feasible):
+        wanted = "feasible must be a function of the parameters, or None"
+        raise ValueError(f"{wanted}; got {feasible!r}")
+
+
+def parameter_names(ordinal: object) -> tuple[str, ...]:
+    """The names given as `ordinal`, checked."""
+    if isinstance(ordinal, str):
+        raise ValueError(f'{WANTED_ORDINAL}, as in ["{ordinal}"]; got a single string')
+    names = tuple(ordinal) if isinstance(ordinal, Iterable) else (ordinal,)
+    if not isinstance(ordinal, Iterable) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{WANTED_ORDINAL}; got {ordinal!r}")
+    return names
+
+
+def check_search_space(search_space: object) -> None:
+    """Refuse what is not a dictionary of Optuna distributions."""
+    if not isinstance(search_space, Mapping) or not search_space:
+        wanted = f"{WANTED_SPACE} with at least one parameter"
+        raise ValueError(f"{wanted}; got {search_space!r}")
+    for name, distribution in search_space.items():
+        if not isinstance(name, str):
+            raise ValueError(f"{WANTED_SPACE}: its names must be strings; got {name!r}")
+        if not isinstance(distribution, BaseDistribution):
+            raise ValueError(
+                f"search_space must hold an Optuna distribution for each name, as {EXAMPLE_SPACE}; "
+                f"{name!r} is {distribution!r}. bktf.minimize takes short forms such as (0.0, 1.0)"
+            )
+
+
+def check_ordinal_names(ordinal: Iterable[str], search_space: Mapping[str, object]) -> None:
+    """Refuse a name that is no parameter of the search space."""
+    unknown = sorted(set(ordinal) - set(search_space))
+    if unknown:
+        wanted = "ordinal must name parameters of the search space"
+        raise ValueError(f"{wanted}; {unknown[0]!r} is none")
+
+
+def check_ordinal(parameters: Iterable[Parameter]) -> None:
+    """Refuse an ordinal parameter that is no category."""
+    for p in parameters:
+        if p.ordinal and not isinstance(p.distribution, CategoricalDistribution):
+            given = f"{p.name!r} is {p.distribution!r}, which is ordered anyway"
+            raise ValueError(f"ordinal names categorical parameters; {given}. Leave it out")
+
+
+def check_independent(sampler: object, warn: object) -> None:
+    """Refuse what is no sampler for conditional parameters, and no answer to whether to warn."""
+    if sampler is not None and not isinstance(sampler, BaseSampler):
+        raise ValueError(f"{WANTED_SAMPLER}, or None; got {sampler!r}")
+    if not isinstance(warn, bool):
+        raise ValueError(f"warn_independent_sampling must be True or False; got {warn!r}")
+
+
+def several_objectives(study: Study) -> ValueError:
+    """The error for a study with several objectives."""
+    given = f"this one has {len(study.directions)}. Use optuna.samplers.NSGAIISampler"
+    return ValueError(f"BKTFSampler takes studies with one objective; {given}")

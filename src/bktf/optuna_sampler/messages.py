@@ -1,0 +1,106 @@
+"""What the sampler says in log lines, each line once."""
+
+import logging
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+from optuna.distributions import CategoricalDistribution
+from optuna.trial import FrozenTrial
+
+from bktf.engine import MAX_PROCESS_POINTS, Model
+
+POOR_SEARCH = (
+    "`feasible` allows so little of the space that only points near to tried ones were compared; "
+    "better ones may be missed. Leave out a parameter that the others determine, or make one "
+    "categorical parameter of the candidates"
+)
+SUBSET = (
+    f"beyond {MAX_PROCESS_POINTS} trials the Gaussian process sees {MAX_PROCESS_POINTS} of them: "
+    "the best, the latest, the neighbours of the best, and others spread over the space"
+)
+REPEATS = "every point of the search space was tried: the next suggestions repeat some of them"
+
+_logger = logging.getLogger("bktf")
+
+
+class Messages:
+    """Log lines that are said once for each subject."""
+
+    def __init__(self) -> None:
+        self._said: set[tuple[str, str]] = set()
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was said, without the lock."""
+        return {"_said": set(self._said)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """What was said, with a new lock."""
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
+    def say_once(self, topic: str, subject: str, text: str) -> None:
+        """Warn, unless this topic was mentioned for this subject before."""
+        with self._lock:
+            is_new = (topic, subject) not in self._said
+            self._said.add((topic, subject))
+        if is_new:
+            _logger.warning("bktf: %s", text)
+
+    def mention_left_out(self, study_name: str, model: Model) -> None:
+        """Say that values count as failures, or that the process sees a subset."""
+        n_values = len(model.history.y) + model.n_outliers
+        if model.n_outliers:
+            self.say_once("outliers", study_name, outliers_text(model.n_outliers, n_values))
+        if model.n_unseen:
+            self.say_once("subset", study_name, SUBSET)
+
+    def mention_unseen_ordinal(
+        self,
+        study_name: str,
+        ordinal: frozenset[str],
+        trials: Iterable[FrozenTrial],
+    ) -> None:
+        """Warn of ordinal names that no trial has; a conditional parameter may still come."""
+        seen = {name: d for trial in trials for name, d in trial.distributions.items()}
+        unseen = sorted(ordinal - seen.keys())
+        if unseen:
+            known = [name for name, d in seen.items() if isinstance(d, CategoricalDistribution)]
+            self.say_once("ordinal", study_name, unseen_ordinal_text(unseen, known))
+
+    def mention_stop(self, study_name: str, number: int) -> None:
+        """Say that the study ends because nothing is left."""
+        text = f"every point of the search space was tried: the study stops after trial {number}"
+        self.say_once("exhausted", study_name, text)
+
+
+def outliers_text(n_outliers: int, n_values: int) -> str:
+    """That some values count as failures."""
+    return (
+        f"{n_outliers} of {n_values} values are so much worse than all others that no smooth "
+        "function explains them; they count as failed trials. compress=False keeps them"
+    )
+
+
+def independent_text(name: str) -> str:
+    """That the model does not see a parameter."""
+    return (
+        f"the parameter {name!r} is drawn independently, because not every finished trial has it "
+        "(or its range is beyond double precision); the model does not see it. Silence this with "
+        "warn_independent_sampling=False"
+    )
+
+
+def unseen_ordinal_text(unseen: list[str], categorical: list[str]) -> str:
+    """That ordinal names parameters which no trial has."""
+    known = ", ".join(map(repr, categorical)) or "none"
+    return (
+        f"ordinal names {', '.join(map(repr, unseen))}, which no trial has so far; the categorical "
+        f"parameters are {known}. Check the spelling"
+    )
+
+
+def infeasible_fixed_text(number: int) -> str:
+    """That a trial keeps values which are not feasible."""
+    return f"trial {number} was enqueued with values that `feasible` does not allow"
