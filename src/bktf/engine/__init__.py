@@ -1,13 +1,20 @@
 """From what was tried to what to try next: the one thing all front doors call."""
 
-from bktf.engine.history import Direction, History, NothingFeasible, Objective, Suggestion
+from bktf.engine.history import History, NothingFeasible, Suggestion
 from bktf.engine.model_choice import (
     MAX_PROCESS_POINTS,
     Observations,
     fit_surrogate,
     settings_to_show,
 )
-from bktf.engine.settings import PRESETS, EngineSettings, make_settings, seed_for
+from bktf.engine.settings import (
+    PRESETS,
+    Direction,
+    EngineSettings,
+    Objective,
+    make_settings,
+    seed_for,
+)
 from bktf.engine.suggestion import Engine, Model, improvement_baseline
 
 __all__ = [

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf.engine.history import Objective
-from bktf.engine.settings import EngineSettings
+from bktf.engine.settings import EngineSettings, Objective
 from bktf.engine.subset import choose_subset
 from bktf.gaussian_process.process_draws import LocalDraws
 from bktf.spaces import Parameter, n_points

@@ -1,18 +1,53 @@
-"""The settings of the engine, which are those of `BKTFSampler`, and their presets."""
+"""What users ask for: the objective, the settings of the engine, and their presets.
+
+Larger is better inside. An `Objective` knows the user's direction. Values are oriented where a
+history is read, and turned back where an answer is shown. The settings are those of `BKTFSampler`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bktf._checks import MAX_RANK, MAX_TRIALS, check_noise_std, whole_number
 from bktf.acquisition.choice import check_acquisition, check_beta
 from bktf.spaces import CATEGORICAL
+from bktf.surrogate.posterior import Posterior
 from bktf.surrogate.priors import Priors, Settings
+
+Floats = NDArray[np.float64]
+Direction = Literal["minimize", "maximize"]
 
 BURN_IN = 85  # per cent of the sweeps, where only those are given
 MODELS = ("auto", "process", "components", "both")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """What is optimised, as users speak of it."""
+
+    direction: Direction
+    name: str = "value"
+    unit: str = ""
+
+    @property
+    def is_maximized(self) -> bool:
+        """Whether larger values are better for the user, too."""
+        return self.direction == "maximize"
+
+    def orient(self, values: Floats) -> Floats:
+        """Values in the user's direction as values of which larger ones are better."""
+        return values if self.is_maximized else -values
+
+    def to_user(self, values: Floats) -> Floats:
+        """Oriented values in the user's direction."""
+        return self.orient(values)  # a change of sign is its own inverse
+
+    def orient_posterior(self, posterior: Posterior) -> Posterior:
+        """The oriented posterior of one in the user's direction, and the other way round."""
+        return posterior if self.is_maximized else posterior.negated()
 
 
 @dataclass(frozen=True, kw_only=True)
