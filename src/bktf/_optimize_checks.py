@@ -15,6 +15,7 @@ from bktf._checks import MAX_TRIALS, whole_number
 Callback = Callable[[Study, FrozenTrial], None]
 
 MAX_JOBS = 10_000  # threads
+SPACE_ARGUMENT = "the search space is the argument `space`; search_space is for BKTFSampler alone"
 WANTED_CALLBACKS = "callbacks must be a list of functions of (study, trial)"
 
 
@@ -26,7 +27,7 @@ def check_keywords(
 ) -> None:
     """Refuse a keyword that neither the function nor the sampler has, and name the nearest one."""
     if "search_space" in settings:
-        raise TypeError("the search space is the argument `space`; search_space is for BKTFSampler alone")
+        raise TypeError(SPACE_ARGUMENT)
     known = [*inspect.signature(function).parameters, *inspect.signature(sampler).parameters]
     hidden = ("fn", "space", "settings", "search_space")
     keywords = [each for each in dict.fromkeys(known) if each not in hidden]
@@ -48,14 +49,16 @@ def check_extent(n_trials: object, timeout: object, n_jobs: object) -> None:
         raise ValueError("n_trials=None runs without end; give timeout= as well")
     is_whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
     if not is_whole or not (n_jobs == -1 or 1 <= n_jobs <= MAX_JOBS):  # type: ignore[operator]
-        raise ValueError(f"n_jobs must be a whole number from 1 to {MAX_JOBS}, or -1 for one per processor; got {n_jobs!r}")
+        wanted = f"n_jobs must be a whole number from 1 to {MAX_JOBS}, or -1 for one per processor"
+        raise ValueError(f"{wanted}; got {n_jobs!r}")
 
 
 def check_storage(storage: object, study_name: object) -> None:
     """Refuse what cannot store trials, or is no name."""
     is_url = isinstance(storage, str) and "://" in storage
     if storage is not None and not is_url and not isinstance(storage, BaseStorage):
-        raise ValueError(f'storage must be a URL such as "sqlite:///run.db", an Optuna storage or None; got {storage!r}')
+        wanted = 'storage must be a URL such as "sqlite:///run.db", an Optuna storage or None'
+        raise ValueError(f"{wanted}; got {storage!r}")
     if study_name is not None and not (isinstance(study_name, str) and study_name):
         raise ValueError(f"study_name must be a non-empty string, or None; got {study_name!r}")
 
@@ -63,7 +66,8 @@ def check_storage(storage: object, study_name: object) -> None:
 def check_progress_bar(show_progress_bar: object) -> None:
     """Refuse an unclear answer to whether a progress bar is shown."""
     if show_progress_bar is not None and not isinstance(show_progress_bar, bool):
-        raise ValueError(f"show_progress_bar must be True, False or None; got {show_progress_bar!r}")
+        wanted = "show_progress_bar must be True, False or None"
+        raise ValueError(f"{wanted}; got {show_progress_bar!r}")
 
 
 def checked_callbacks(callbacks: object) -> tuple[Callback, ...]:
@@ -87,5 +91,6 @@ def checked_exceptions(catch: object) -> tuple[type[Exception], ...]:
         given = tuple(catch)
     for kind in given:
         if not (isinstance(kind, type) and issubclass(kind, Exception)):
-            raise ValueError(f"catch must be an exception class or a list of them, all subclasses of Exception; got {kind!r}")
+            wanted = "an exception class or a list of them, all subclasses of Exception"
+            raise ValueError(f"catch must be {wanted}; got {kind!r}")
     return given

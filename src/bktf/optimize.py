@@ -287,8 +287,8 @@ def _optimize(run: Run, target: Target) -> Result:
     parameters = parameters_of(modelled, ordinal)
     level = optuna.logging.get_verbosity()
     # One line per trial would break the bar; of failures, those with an exception are of interest.
-    least = optuna.logging.WARNING if run.catch else optuna.logging.ERROR
-    optuna.logging.set_verbosity(max(level, least))
+    min_level = optuna.logging.WARNING if run.catch else optuna.logging.ERROR
+    optuna.logging.set_verbosity(max(level, min_level))
     try:
         study = target.open_study(sampler)
         try:
@@ -330,6 +330,7 @@ def _inside(study: Study, parameters: tuple[Parameter, ...]) -> list[FrozenTrial
     """Trials with a finite value whose parameters lie in today's space."""
 
     def is_inside(trial: FrozenTrial) -> bool:
+        """Whether a trial has a value of every parameter."""
         return all(p.coordinate(trial.params.get(p.name)) is not None for p in parameters)
 
     return [trial for trial in with_value(study) if is_inside(trial)]

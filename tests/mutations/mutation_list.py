@@ -271,7 +271,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="direction exchanged",
-        file="engine/history.py",
+        file="engine/settings.py",
         old="return posterior if self.is_maximized else posterior.negated()",
         new="return posterior.negated() if self.is_maximized else posterior",
         breaks="the sampler looks for the worst point",
@@ -431,7 +431,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="objectives are not turned",
-        file="engine/history.py",
+        file="engine/settings.py",
         old="return values if self.is_maximized else -values",
         new="return values",
         breaks="of a minimised objective the largest values count as the best",

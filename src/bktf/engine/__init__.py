@@ -1,6 +1,6 @@
 """From what was tried to what to try next: the one thing all front doors call."""
 
-from bktf.engine.history import Direction, History, NothingFeasible, Objective, Suggestion
+from bktf.engine.history import History, NothingFeasible, Suggestion
 from bktf.engine.model_choice import (
     MAX_PROCESS_POINTS,
     Observations,
@@ -11,7 +11,9 @@ from bktf.engine.settings import (
     AUTO,
     AUTO_RANK,
     PRESETS,
+    Direction,
     EngineSettings,
+    Objective,
     check_choice,
     make_settings,
     seed_for,

@@ -1,45 +1,14 @@
-"""What the engine is told and what it answers: objective, history and suggestion.
+"""What the engine is told and what it answers: history and suggestion.
 
-Larger is better inside. An `Objective` knows the user's direction. Values are oriented where a
-history is read, and turned back where an answer is shown.
+Larger is better inside: values are oriented where a history is read (`Objective`).
 """
 
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf.surrogate.posterior import Posterior
-
 Floats = NDArray[np.float64]
-Direction = Literal["minimize", "maximize"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Objective:
-    """What is optimised, as users speak of it."""
-
-    direction: Direction
-    name: str = "value"
-    unit: str = ""
-
-    @property
-    def is_maximized(self) -> bool:
-        """Whether larger values are better for the user, too."""
-        return self.direction == "maximize"
-
-    def orient(self, values: Floats) -> Floats:
-        """Values in the user's direction as values of which larger ones are better."""
-        return values if self.is_maximized else -values
-
-    def to_user(self, values: Floats) -> Floats:
-        """Oriented values in the user's direction."""
-        return self.orient(values)  # a change of sign is its own inverse
-
-    def orient_posterior(self, posterior: Posterior) -> Posterior:
-        """The oriented posterior of one in the user's direction, and the other way round."""
-        return posterior if self.is_maximized else posterior.negated()
 
 
 class History(NamedTuple):

@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bktf._typing import Floats, Ints
-from bktf.engine.history import Objective
-from bktf.engine.settings import AUTO, NEEDS_WHOLE_DRAWS, EngineSettings
+from bktf.engine.settings import AUTO, NEEDS_WHOLE_DRAWS, EngineSettings, Objective
 from bktf.engine.subset import choose_subset
 from bktf.gaussian_process import ConditionalProcess
 from bktf.spaces import Parameter, n_points

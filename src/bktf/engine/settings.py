@@ -1,16 +1,23 @@
-"""The settings of the engine, which are those of `BKTFSampler`, and their presets."""
+"""What users ask for: the objective, the settings of the engine, and their presets.
+
+Larger is better inside. An `Objective` knows the user's direction. Values are oriented where a
+history is read, and turned back where an answer is shown. The settings are those of `BKTFSampler`.
+"""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from bktf._checks import MAX_TRIALS, whole_number
+from bktf._typing import Floats
 from bktf.acquisition import check_acquisition, check_beta
 from bktf.spaces import CATEGORICAL
-from bktf.surrogate import ModelSpec, check_rank
+from bktf.surrogate import ModelSpec, Posterior, check_rank
+
+Direction = Literal["minimize", "maximize"]
 
 AUTO = "auto"
 AUTO_RANK = 3  # components where rank "auto" uses finite rank
@@ -20,6 +27,32 @@ NEEDS_WHOLE_DRAWS = ("max", "thompson")  # acquisitions that search whole surfac
 # What a suggestion needs; `fit` by itself has the paper's lengths at finite rank.
 COMPONENTS = ModelSpec(rank=AUTO_RANK, n_sweeps=400, n_burn_in=340, n_chains=4)
 PROCESS = ModelSpec(rank=math.inf, n_sweeps=40, n_burn_in=24, n_chains=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """What is optimised, as users speak of it."""
+
+    direction: Direction
+    name: str = "value"
+    unit: str = ""
+
+    @property
+    def is_maximized(self) -> bool:
+        """Whether larger values are better for the user, too."""
+        return self.direction == "maximize"
+
+    def orient(self, values: Floats) -> Floats:
+        """Values in the user's direction as values of which larger ones are better."""
+        return values if self.is_maximized else -values
+
+    def to_user(self, values: Floats) -> Floats:
+        """Oriented values in the user's direction."""
+        return self.orient(values)  # a change of sign is its own inverse
+
+    def orient_posterior(self, posterior: Posterior) -> Posterior:
+        """The oriented posterior of one in the user's direction, and the other way round."""
+        return posterior if self.is_maximized else posterior.negated()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,6 +46,7 @@ def start_point(
         return tuple(fixed.get(d, x) for d, x in enumerate(free))
 
     def is_good(point: Point, repeats: bool) -> bool:
+        """Whether a point is feasible and, unless repeats are allowed, new."""
         return (repeats or point not in taken) and (feasible is None or feasible(np.array(point)))
 
     def random_point(n_tries: int, repeats: bool) -> Point | None:

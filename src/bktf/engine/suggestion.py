@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bktf.acquisition import Choice, choose
-from bktf.engine.history import History, NothingFeasible, Objective, Suggestion
+from bktf.engine.history import History, NothingFeasible, Suggestion
 from bktf.engine.model_choice import (
     Observations,
     fit_surrogate,
@@ -22,7 +22,7 @@ from bktf.engine.model_choice import (
     surrogate_rank,
 )
 from bktf.engine.outliers import find_outliers
-from bktf.engine.settings import EngineSettings, seed_for
+from bktf.engine.settings import EngineSettings, Objective, seed_for
 from bktf.engine.start_design import ENUMERATE_POINTS, NOTHING_FOUND, any_left, start_point
 from bktf.engine.success import Chance, caution
 from bktf.spaces import Parameter, n_points
@@ -236,6 +236,7 @@ class Engine:
             return len(known) > 0 and all(tuple(point) in taken for point in known.tolist())
 
         def is_new(point: tuple[float, ...]) -> bool:
+            """Whether a point may be tried and was not."""
             return point not in taken and feasible(np.array(point))
 
         rng = np.random.default_rng(self.seed)

@@ -1,6 +1,7 @@
 """`results.csv`: what was tried. Read with care, appended to without touching what is there.
 
-A line that begins with # is a comment. Every other line stands on one line of the file; row numbers are those a spreadsheet shows.
+A line that begins with # is a comment. Every other row is one line of the file; row numbers are
+those a spreadsheet shows.
 """
 
 import csv
@@ -88,6 +89,7 @@ def _cells(line: str, where: str) -> list[str]:
 
 
 def _check_header(header: list[str], where: str, space: LabSpace) -> tuple[str, ...]:
+    """The header, refused where a column is unknown, missing or there twice."""
     named = header
     while named and not named[-1]:  # columns that a spreadsheet added at the end, without a name
         named = named[:-1]
@@ -108,7 +110,14 @@ def _check_header(header: list[str], where: str, space: LabSpace) -> tuple[str, 
     return tuple(header)
 
 
-def _read_row(cells: list[str], number: int, header: tuple[str, ...], space: LabSpace, where: str) -> Row:
+def _read_row(
+    cells: list[str],
+    number: int,
+    header: tuple[str, ...],
+    space: LabSpace,
+    where: str,
+) -> Row:
+    """One experiment from the cells of its row."""
     if len(cells) != len(header):
         hint = ". Is it half-written?" if len(cells) < len(header) else ". Is a comma used as decimal point? Write 3.5, not 3,5"
         raise LabError(f"{where}: must have {len(header)} cells, one per column; it has {len(cells)}{hint}")
@@ -133,6 +142,7 @@ def _read_row(cells: list[str], number: int, header: tuple[str, ...], space: Lab
 
 
 def _read_number(text: str, where: str) -> float:
+    """A finite number, refused with a hint where it is written in another way."""
     if THOUSANDS.fullmatch(text):
         raise LabError(
             f"{where}: must be a number without commas; got {text!r}. Write {text.replace(',', '')} if the comma groups thousands"
@@ -171,7 +181,10 @@ def _read_value(text: str, distribution: BaseDistribution, where: str) -> Any:
 
 
 def append_rows(table: Table, rows: list[dict[str, str]]) -> None:
-    """Append rows, given by column, to the file: written aside, then renamed, so nothing is ever half-written."""
+    """Append rows, given by column, to the file.
+
+    A new file is written beside it and then renamed, so nothing is ever half-written.
+    """
     path = table.path
     text = table.text
     ending = "\r\n" if "\r\n" in text else "\n"
@@ -189,7 +202,7 @@ def append_rows(table: Table, rows: list[dict[str, str]]) -> None:
     before = path.read_bytes()
     if before.decode("utf-8-sig") != table.text:
         raise LabError(f"{path.name}: was changed by someone else in the meantime; nothing was written, run it again")
-    mark = b"\xef\xbb\xbf" if before.startswith(b"\xef\xbb\xbf") else b""
+    byte_order_mark = b"\xef\xbb\xbf" if before.startswith(b"\xef\xbb\xbf") else b""
     target = path.resolve()
     try:
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".partial")
@@ -197,7 +210,7 @@ def append_rows(table: Table, rows: list[dict[str, str]]) -> None:
         raise LabError(f"{path}: cannot be written: {error.strerror}") from None
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(mark + (text + out.getvalue()).encode())
+            file.write(byte_order_mark + (text + out.getvalue()).encode())
             file.flush()
             os.fsync(file.fileno())
         Path(temporary).chmod(target.stat().st_mode & 0o777)
@@ -208,7 +221,10 @@ def append_rows(table: Table, rows: list[dict[str, str]]) -> None:
 
 
 def settable(value: float, distribution: BaseDistribution) -> float:
-    """A number with as many digits as an experiment can set: a millionth of the range, or six digits on a logarithmic scale."""
+    """A number with as many digits as an experiment can set.
+
+    That is a millionth of the range, or six digits on a logarithmic scale.
+    """
     if distribution.log:  # type: ignore[attr-defined]
         return float(f"{value:.6g}")
     width = distribution.high - distribution.low  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The picture of `bktf suggest --png`: a row of panels per suggestion, one panel per parameter. Needs the extra plots."""
+"""The picture of `bktf suggest --png`: a row of panels per suggestion. Needs the extra plots."""
 
 import math
 from collections.abc import Sequence
@@ -25,13 +25,14 @@ INNER_SHARE = 0.85  # of a panel's width that lies between its axes
 
 
 def plot_slices(space: LabSpace, rows: Sequence[Sequence[Slice]], labels: Sequence[str]) -> Any:
-    """A Matplotlib figure of the mean and the 90 % band along each parameter, one row of panels per suggestion."""
+    """A Matplotlib figure: mean and 90 % band along each parameter, one row per suggestion."""
     from matplotlib.figure import Figure  # an optional extra
 
     widths = [panel_width(part) for part in rows[0]]
     height = ROW_HEIGHT + max(_names_height(space, part) for part in rows[0])
     figure = Figure(figsize=(sum(widths) + LABEL_WIDTH, height * len(rows)), layout="constrained")
-    panels = figure.subplots(len(rows), len(widths), squeeze=False, sharey=True, width_ratios=widths)
+    shape = len(rows), len(widths)
+    panels = figure.subplots(*shape, squeeze=False, sharey=True, width_ratios=widths)
     for panels_of_row, parts, label in zip(panels, rows, labels, strict=True):
         for panel, part in zip(panels_of_row, parts, strict=True):
             plot_slice(panel, space, part)
@@ -44,17 +45,30 @@ def plot_slice(panel: Any, space: LabSpace, part: Slice) -> None:
     name, here = part.parameter.name, part.suggested
     if isinstance(part.parameter.distribution, CategoricalDistribution):
         x: Floats = np.arange(len(part.coordinates), dtype=float)
-        for shown, colour, layer in ((x != here, MODEL_COLOUR, 2), (x == here, SUGGESTION_COLOUR, 3)):
-            panel.errorbar(x[shown], part.mean[shown], yerr=BAND * part.std[shown], fmt="o", color=colour, capsize=3, zorder=layer)
+        layers = ((x != here, MODEL_COLOUR, 2), (x == here, SUGGESTION_COLOUR, 3))
+        for shown, colour, layer in layers:
+            style = {"fmt": "o", "color": colour, "capsize": 3, "zorder": layer}
+            panel.errorbar(x[shown], part.mean[shown], yerr=BAND * part.std[shown], **style)
         _name_levels(panel, space, part)
     else:
         x = part.coordinates
-        panel.fill_between(x, part.mean - BAND * part.std, part.mean + BAND * part.std, color=MODEL_COLOUR, alpha=0.2, linewidth=0)
+        low, high = part.mean - BAND * part.std, part.mean + BAND * part.std
+        panel.fill_between(x, low, high, color=MODEL_COLOUR, alpha=0.2, linewidth=0)
         panel.plot(x, part.mean, color=MODEL_COLOUR)
         if part.parameter.log:
             panel.set_xscale("log")
-    panel.plot(x[here], part.mean[here], "o", color=SUGGESTION_COLOUR, markersize=8, markeredgecolor="white", zorder=4, gid="suggestion")
-    panel.set_xlabel(plain(name + (f" [{space.units[name]}]" if space.units[name] else "")), fontsize=9)
+    panel.plot(
+        x[here],
+        part.mean[here],
+        "o",
+        color=SUGGESTION_COLOUR,
+        markersize=8,
+        markeredgecolor="white",
+        zorder=4,
+        gid="suggestion",
+    )
+    unit = f" [{space.units[name]}]" if space.units[name] else ""
+    panel.set_xlabel(plain(name + unit), fontsize=9)
 
 
 def panel_width(part: Slice) -> float:
@@ -82,7 +96,9 @@ def _named_levels(part: Slice) -> NDArray[np.int64]:
 
 
 def _names(space: LabSpace, part: Slice) -> list[str]:
-    return [plain(shortened(value_text(space, part.parameter, part.coordinates[j]))) for j in _named_levels(part)]
+    """The names of the levels that get one."""
+    named = part.coordinates[_named_levels(part)]
+    return [plain(shortened(value_text(space, part.parameter, x))) for x in named]
 
 
 def plain(text: str) -> str:
@@ -91,7 +107,7 @@ def plain(text: str) -> str:
 
 
 def shortened(name: str) -> str:
-    """A name of at most MAX_NAME characters: the beginning and the end, which tell alike names apart."""
+    """A name of at most MAX_NAME characters: its beginning and its end, where names differ."""
     end = MAX_NAME // 2 - 1
     return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1 - end]}…{name[-end:]}"
 
@@ -100,7 +116,9 @@ def _name_width(name: str) -> float:
     """The length of a name in inches."""
     from matplotlib.textpath import TextPath  # an optional extra
 
-    return float(TextPath((0, 0), name, size=NAME_SIZE).get_extents().width) / 72 if name.strip() else 0.0
+    if not name.strip():
+        return 0.0
+    return float(TextPath((0, 0), name, size=NAME_SIZE).get_extents().width) / 72
 
 
 def _must_stand(names: Sequence[str], part: Slice) -> bool:

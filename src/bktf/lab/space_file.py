@@ -1,4 +1,4 @@
-"""`space.toml`: what an experiment can vary, what is measured, and what must hold between parameters."""
+"""`space.toml`: what an experiment can vary, what is measured, and what must hold."""
 
 import difflib
 import math
@@ -8,14 +8,19 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 
 from bktf._checks import MAX_RANK
 from bktf.engine import AUTO, Objective
 from bktf.spaces import Parameter, can_be_modelled, only_value, parameters_of
 from bktf.surrogate import check_rank
 
-SPECIAL_COLUMNS = ("status", "predicted", "uncertainty", "reason")  # columns of the table that have a meaning of their own
+SPECIAL_COLUMNS = ("status", "predicted", "uncertainty", "reason")  # that have a meaning here
 
 EXAMPLE = """\
 # What the experiment can vary, what is measured, and what must hold. Read by `bktf suggest`; nothing in it is executed.
@@ -87,7 +92,8 @@ class Constraint:
     def holds(self, params: dict[str, Any]) -> bool:
         """Whether these parameters respect it; rounding does not count."""
         total = sum(factor * float(params[name]) for name, factor in self.factors.items())
-        slack = 1e-9 * sum(abs(factor * float(params[name])) for name, factor in self.factors.items())
+        sizes = (abs(factor * float(params[name])) for name, factor in self.factors.items())
+        slack = 1e-9 * sum(sizes)
         return self.low - slack <= total <= self.high + slack
 
 
@@ -288,14 +294,19 @@ def _read_parameter(entry: dict[str, Any], where: str) -> tuple[BaseDistribution
 
 
 def _last_step(low: float, high: float, step: float | None) -> float:
-    """The last of low, low + step, … that does not exceed high, in decimal arithmetic, as people count."""
+    """The last of low, low + step, … that does not exceed high, in decimal arithmetic."""
     if step is None:
         return high
     first, last, width = Decimal(str(low)), Decimal(str(high)), Decimal(str(step))
     return float(first + (last - first) // width * width)
 
 
-def _read_constraint(entry: Any, number: int, distributions: dict[str, BaseDistribution]) -> Constraint:
+def _read_constraint(
+    entry: Any,
+    number: int,
+    distributions: dict[str, BaseDistribution],
+) -> Constraint:
+    """A linear constraint, refused where it names no numbers or cannot hold."""
     where = f"[[constraints]] number {number + 1}"
     if not isinstance(entry, dict):
         raise LabError(f"{where} must be a table with factors and at_most or at_least; got {entry!r}")
@@ -313,10 +324,12 @@ def _read_constraint(entry: Any, number: int, distributions: dict[str, BaseDistr
     low = _number(entry, "at_least", where) if "at_least" in entry else -math.inf
     high = _number(entry, "at_most", where) if "at_most" in entry else math.inf
     constraint = Constraint({name: float(factor) for name, factor in factors.items()}, low, high)
-    ends = [sorted(factor * end for end in _ends(distributions[name])) for name, factor in constraint.factors.items()]
-    least, most = sum(pair[0] for pair in ends), sum(pair[-1] for pair in ends)
-    if low > high or most < low or least > high:
-        raise LabError(f"{where} cannot hold: the sum lies between {least:g} and {most:g} whatever the parameters are")
+    terms = constraint.factors.items()
+    ends = [sorted(f * end for end in _ends(distributions[name])) for name, f in terms]
+    min_sum, max_sum = sum(pair[0] for pair in ends), sum(pair[-1] for pair in ends)
+    if low > high or max_sum < low or min_sum > high:
+        between = f"between {min_sum:g} and {max_sum:g}"
+        raise LabError(f"{where} cannot hold: the sum lies {between} whatever the parameters are")
     return constraint
 
 
@@ -336,24 +349,32 @@ def as_text(value: Any) -> str:
 
 
 def _known(table: dict[str, Any], names: set[str], where: str) -> None:
+    """Refuse an entry with another name."""
     for name in table:
         if name not in names:
             raise LabError(f"{where} has an entry {name!r} that means nothing here{_meant(name, names)}")
 
 
 def _meant(name: str, names: Any) -> str:
+    """A hint at the nearest name, or at all of them."""
     close = difflib.get_close_matches(name, list(names), 1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(map(repr, sorted(names)))}"
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; known are {', '.join(map(repr, sorted(names)))}"
 
 
 def _table(table: dict[str, Any], name: str, where: str = "the file") -> dict[str, Any]:
+    """A table by its name."""
     found = table.get(name)
     if not isinstance(found, dict):
-        raise LabError(f"{where} needs a table {name!r}" if found is None else f"{where}: {name!r} must be a table; got {found!r}")
+        if found is None:
+            raise LabError(f"{where} needs a table {name!r}")
+        raise LabError(f"{where}: {name!r} must be a table; got {found!r}")
     return found
 
 
 def _list(table: dict[str, Any], name: str, where: str = "the file") -> list[Any]:
+    """A list by its name; empty where it is missing."""
     found = table.get(name, [])
     if not isinstance(found, list):
         raise LabError(f"{where}: {name!r} must be a list; got {found!r}")
@@ -361,14 +382,20 @@ def _list(table: dict[str, Any], name: str, where: str = "the file") -> list[Any
 
 
 def _text(table: dict[str, Any], name: str, where: str) -> str:
+    """A text by its name."""
     found = table.get(name)
     if not isinstance(found, str):
-        raise LabError(f"{where} {name} is missing" if found is None else f"{where} {name} must be a text; got {found!r}")
+        if found is None:
+            raise LabError(f"{where} {name} is missing")
+        raise LabError(f"{where} {name} must be a text; got {found!r}")
     return found
 
 
 def _number(table: dict[str, Any], name: str, where: str) -> float:
+    """A finite number by its name."""
     found = table.get(name)
     if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) <= 1e300:
-        raise LabError(f"{where} {name} is missing" if found is None else f"{where} {name} must be a finite number; got {found!r}")
+        if found is None:
+            raise LabError(f"{where} {name} is missing")
+        raise LabError(f"{where} {name} must be a finite number; got {found!r}")
     return float(found)

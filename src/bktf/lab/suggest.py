@@ -95,6 +95,7 @@ def make_engine(space: LabSpace, seed: int) -> Engine:
     parameters = space.parameters
 
     def is_feasible(point: Floats) -> bool:
+        """Whether a point (D,) satisfies the constraints."""
         return space.holds({**space.constants, **values_at(parameters, point)})
 
     given = {"noise_std": space.noise, "allow_repeats": space.repeats, "rank": space.rank}

@@ -366,6 +366,7 @@ class BKTFSampler(BaseSampler):
             return cached[1]
 
         def is_feasible(point: Floats) -> bool:
+            """Whether a point (D,) may be tried."""
             return bool(feasible({**constants, **values_at(parameters, point)}))
 
         feasibility = Feasibility(parameters, is_feasible)

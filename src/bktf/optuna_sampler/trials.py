@@ -191,8 +191,8 @@ class TrialConverter:
         """
         finished = {n: t for n, t in trials.items() if n != asking and t.state.is_finished()}
         read = {number: self.convert(trial) for number, trial in finished.items()}
-        said = {number: each for number, each in read.items() if each.point is not None}
-        valued = {number: each for number, each in said.items() if not each.is_failure}
+        located = {number: each for number, each in read.items() if each.point is not None}
+        valued = {number: each for number, each in located.items() if not each.is_failure}
         values = {number: each.value for number, each in valued.items()}
         pruned = [n for n in valued if trials[n].state == TrialState.PRUNED]
         if pruned:
@@ -210,8 +210,8 @@ class TrialConverter:
         return History(
             X=self._points(valued[n].point for n, value in values.items() if value is not None),
             y=y,
-            failed=self._points(each.point for each in said.values() if each.is_failure),
-            tried=self._points(each.point for each in said.values()),
+            failed=self._points(each.point for each in located.values() if each.is_failure),
+            tried=self._points(each.point for each in located.values()),
             pending=self.pending_points(trials, asking, now),
         )
 
