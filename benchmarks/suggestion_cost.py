@@ -20,9 +20,9 @@ from optuna.distributions import BaseDistribution, FloatDistribution
 from optuna.samplers import BaseSampler, GPSampler
 
 import bktf
-from bktf.experiments.functions import hartmann6
 from bktf.experiments.lines import Line, append_line, made_with, read_lines
 from bktf.experiments.tables import markdown
+from bktf.test_functions import hartmann6
 
 ROOT = Path(__file__).parents[1]
 LINES = ROOT / "benchmarks" / "results" / "suggestion_cost.jsonl"

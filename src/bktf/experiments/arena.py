@@ -20,10 +20,10 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from bktf.experiments import emulators
 from bktf.experiments.classics import CLASSICS, moved
 from bktf.experiments.functions import branin
-from bktf.experiments.functions import hartmann6 as hartmann
 from bktf.experiments.mixed import MIXED
 from bktf.experiments.problems import PROBLEMS
 from bktf.experiments.tables_data import TABLES, load_table
+from bktf.test_functions import hartmann6 as hartmann
 
 Floats = NDArray[np.float64]
 Params = Mapping[str, Any]

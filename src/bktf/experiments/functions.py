@@ -48,19 +48,3 @@ def griewank(X: Floats) -> Floats:
     """Griewank in any number of dimensions: a product of cosines on a shallow bowl."""
     waves = np.cos(X / np.sqrt(np.arange(1, X.shape[1] + 1))).prod(axis=1)
     return np.asarray(1 + (X**2).sum(axis=1) / 4000 - waves)
-
-
-_HEIGHTS = np.array([1.0, 1.2, 3.0, 3.2])
-_WIDTHS = np.array(
-    [[10, 3, 17, 3.5, 1.7, 8], [0.05, 10, 17, 0.1, 8, 14], [3, 3.5, 1.7, 10, 17, 8], [17, 8, 0.05, 10, 0.1, 14]]
-)  # fmt: skip
-_CENTRES = 1e-4 * np.array(
-    [[1312, 1696, 5569, 124, 8283, 5886], [2329, 4135, 8307, 3736, 1004, 9991],
-     [2348, 1451, 3522, 2883, 3047, 6650], [4047, 8828, 8732, 5743, 1091, 381]]
-)  # fmt: skip
-
-
-def hartmann6(X: Floats) -> Floats:
-    """Hartmann in six dimensions: four hills of different widths."""
-    away = ((X[:, None, :] - _CENTRES) ** 2 * _WIDTHS).sum(axis=2)
-    return np.asarray(-np.exp(-away) @ _HEIGHTS)

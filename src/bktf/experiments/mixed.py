@@ -1,6 +1,6 @@
 """Problems with categories, integers and logarithmic scales, as functions of a dictionary of parameters; all minimised.
 
-Some are published design problems, some known functions in mixed clothes; `controller` is the simulated plant of `bktf.demo`.
+Some are published design problems, some known functions in mixed clothes; `controller` is the simulated plant of `bktf.test_functions`.
 """
 
 import math
@@ -13,9 +13,9 @@ from optuna.distributions import CategoricalDistribution as Category
 from optuna.distributions import FloatDistribution as Number
 from optuna.distributions import IntDistribution as Whole
 
-from bktf.demo import tracking_error
 from bktf.experiments.classics import ackley, levy
-from bktf.experiments.functions import branin, hartmann6
+from bktf.experiments.functions import branin
+from bktf.test_functions import hartmann6, tracking_error
 
 Params = Mapping[str, Any]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf.experiments.functions import branin, damavandi, griewank, hartmann6, introductory, schaffer
+from bktf.experiments.functions import branin, damavandi, griewank, introductory, schaffer
+from bktf.test_functions import hartmann6
 
 Floats = NDArray[np.float64]
 
