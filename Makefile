@@ -59,16 +59,16 @@ study-ascent: $(READY)
 	$(BIN)/python -m benchmarks.ascent
 
 study-reproduction: .venv-integrations/.ready
-	.venv-integrations/bin/bktf reproduce all
-	.venv-integrations/bin/python -m benchmarks.reproduction_page
+	.venv-integrations/bin/python -m studies.paper all
+	.venv-integrations/bin/python -m studies.pages
 
 study-comparison: .venv-peers/.ready
-	.venv-peers/bin/bktf compare
-	.venv-peers/bin/python -m benchmarks.reproduction_page
+	.venv-peers/bin/python -m studies.comparison
+	.venv-peers/bin/python -m studies.pages
 
 study-hard-use: $(READY)
 	$(BIN)/python -m benchmarks.hard_use
-	$(BIN)/python -m benchmarks.reproduction_page
+	$(BIN)/python -m studies.pages
 
 study-sampler: $(READY)
 	$(BIN)/python -m benchmarks.sampler_study

@@ -15,15 +15,15 @@ import numpy as np
 import optuna
 
 from benchmarks.hard_use import problems, studies
-from bktf.experiments.arena import CONTESTS, DEVELOPMENT
-from bktf.experiments.lines import Job, Line, key_of, read_lines, run_missing
-from bktf.experiments.standings import SHARES, duel, verdict
+from studies.comparison.rankings import SHARES, duel, verdict
+from studies.lines import Job, Line, key_of, read_lines, run_missing
+from studies.problems.comparison_problems import CONTESTS, DEVELOPMENT
 
 LINES = Path(__file__).parents[1] / "results" / "hard_use.jsonl"
 NOISE_START = LINES.with_name("noise_start.jsonl")
-COMPARE = Path(__file__).parents[2] / "results" / "compare.jsonl"
+COMPARE = Path(__file__).parents[2] / "studies" / "results" / "compare.jsonl"
 NOISY_START, SMALL_START = (f"chains start at a noise precision of {precision}" for precision in ("100", "3e4"))
-TABLES = Path(__file__).parents[2] / "results" / "tables"
+TABLES = Path(__file__).parents[2] / "studies" / "results" / "tables"
 NAMES = ("experiment", "problem", "method", "seed", "settings")
 RECORDED = "bktf-before"  # lines of the version before; no more of them can be made
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from bktf.experiments.classics import ackley, levy, rosenbrock
-from bktf.experiments.problems import PROBLEMS
+from studies.problems.classics import ackley, levy, rosenbrock
+from studies.problems.grid_problems import PROBLEMS
 
 Floats = NDArray[np.float64]
 Params = dict[str, Any]

@@ -13,7 +13,7 @@ from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 import bktf
 from benchmarks.hard_use import problems
 from benchmarks.hard_use.problems import HardProblem, Params
-from bktf.experiments.lines import Job, Line, made_with, rounded
+from studies.lines import Job, Line, made_with, rounded
 
 SETTINGS: dict[str, dict[str, Any]] = {  # of bktf by method; "before" has recorded lines only
     "bktf": {}, "bktf-before": {}, "bktf-process": {"model": "process"}, "bktf-repeats": {"allow_repeats": True},

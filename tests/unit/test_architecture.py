@@ -11,17 +11,11 @@ ROOMS = [
     "axis_kernels.operations", "components.chain_state", "components.conjugate_updates", "components.gibbs", "product_forms.cp_tensors", "components.alignment", "surrogate.diagnostics", "surrogate.npz_file", "axis_kernels.kernel_choice", "surrogate.priors", "axis_kernels.axes", "surrogate.standardisation", "components.chains",
     "product_forms.hull", "product_forms.cp_forms", "product_forms.best_first_maximum", "acquisition.cell_scores", "gaussian_process.process_draws", "acquisition.process_scores", "acquisition.gradient_search", "spaces.axis_refinement", "acquisition.restricted_search", "acquisition.grid_choice",
     "acquisition.choice", "acquisition", "acquisition.improvement", "surrogate.posterior_file", "surrogate.posterior", "surrogate.fitting", "analysis.leave_one_out", "integrations.arviz", "integrations", "warmup",
-    "test_functions", "experiments", "experiments.functions", "experiments.problems",
+    "test_functions",
     "spaces.parameters", "spaces", "spaces.feasible_points", "engine.history", "optuna_sampler.pruned_trials", "optuna_sampler.trials", "engine.settings", "surrogate.warping", "engine.outliers", "engine.subset", "engine.model_choice", "engine.start_design", "engine.suggestion",
     "optuna_sampler.sampler", "optuna_sampler", "integrations.sklearn", "integrations.botorch", "optimize", "demo",
     "lab.space_file", "lab.results_table", "lab.slices", "lab.slice_plot", "lab.suggest", "lab",
-    "experiments.lines", "experiments.gp", "experiments.methods", "experiments.runs", "experiments.studies", "experiments.details",
-    "experiments.networks", "experiments.tuning", "experiments.published", "experiments.summaries", "experiments.tables",
-    "experiments.figures", "experiments.reproduce",
-    "experiments.classics", "experiments.emulators", "experiments.mixed", "experiments.tables_data", "experiments.arena",
-    "experiments.peers", "experiments.contests", "experiments.standings", "experiments.calibration",
-    "experiments.variants", "experiments.goals",
-    "experiments.compare", "cli", "",
+    "cli", "",
 ]  # fmt: skip
 PACKAGE = ROOT / "src" / "bktf"
 

@@ -1,0 +1,1 @@
+"""The methods of both studies: told points and values, asked for the next point."""
