@@ -123,10 +123,10 @@ def show_goals(request: Comparison) -> None:
 def show_variants(request: Comparison) -> None:
     """Other settings of bktf on the development half: runs that are missing, and the table beside the default's own lines."""
     n_seeds = request.n_seeds or (1 if request.quick else variants.N_SEEDS)
-    lines = _lines(request, "choices", variant_jobs(n_seeds, request.quick), play_variant)
+    lines = _lines(request, "bktf_variants", variant_jobs(n_seeds, request.quick), play_variant)
     own = contest_jobs(["bktf", "random"], [c.name for c in CONTESTS.values() if c.half == DEVELOPMENT], None, request.quick)
     known = run_missing(request.folder / "compare.jsonl", own, NAMES, play, request.n_jobs, "compare", only_read=True)
-    _show(request, "choices", "Other settings, on the development half", variants_table([*known, *lines], n_seeds))
+    _show(request, "bktf_variants", "Other settings, on the development half", variants_table([*known, *lines], n_seeds))
 
 
 def _lines(request: Comparison, name: str, jobs: Sequence[Job], work: Callable[[Job], Line]) -> list[Line]:

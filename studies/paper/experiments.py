@@ -147,10 +147,10 @@ def hyperpriors(request: Request) -> None:
         )
     if lines and details:
         _drawn(figures.hyperprior_curves(lines, details[-1], request.shown / "figures"))
-    varied = request.lines("variants", variant_jobs(methods, request.n_seeds, request.quick), run_job)
+    varied = request.lines("open_settings", variant_jobs(methods, request.n_seeds, request.quick), run_job)
     if varied:
         title = "Other settings, max over draws: runs that hit the best cell, in how many queries (median)"
-        _show(request, "variants", title, tables.variants(varied))
+        _show(request, "open_settings", title, tables.variants(varied))
 
 
 def factors(request: Request) -> None:

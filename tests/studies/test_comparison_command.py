@@ -66,9 +66,9 @@ def test_goals_and_variants_in_small(quick: Path) -> None:
         assert len(line["points"]) == len(line["values"])
     assert (quick / "tables" / "goals.md").read_text(encoding="utf-8").count("\n") == 2 + len(goals)
     assert comparison.main(["--quick", "--variants", "--jobs", "1", "--results", str(quick.parent)]) == 0
-    variants = read_lines(quick / "choices.jsonl")
+    variants = read_lines(quick / "bktf_variants.jsonl")
     assert {line["settings"]["strategy"]["model"] for line in variants} == {"process", "components", "both"}
-    assert "components, offsets" in (quick / "tables" / "choices.md").read_text(encoding="utf-8")
+    assert "components, offsets" in (quick / "tables" / "bktf_variants.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_missing_package_is_named_before_anything_is_run(
 
 
 def test_tables_of_the_docs_are_those_of_the_recorded_lines(tmp_path: Path) -> None:
-    for name in ("compare.jsonl", "calibration.jsonl", "goals.jsonl", "choices.jsonl"):
+    for name in ("compare.jsonl", "calibration.jsonl", "goals.jsonl", "bktf_variants.jsonl"):
         shutil.copy(ROOT / "studies" / "results" / name, tmp_path / name)
     for part in ([], ["--goals"], ["--variants"]):
         assert comparison.main([*part, "--tables", "--results", str(tmp_path)]) == 0
@@ -109,7 +109,7 @@ def test_tables_of_the_docs_are_those_of_the_recorded_lines(tmp_path: Path) -> N
 
 
 def test_no_line_of_the_test_half_is_without_its_commit() -> None:
-    for name in ("compare", "calibration", "goals", "choices"):
+    for name in ("compare", "calibration", "goals", "bktf_variants"):
         for line in read_lines(ROOT / "studies" / "results" / f"{name}.jsonl"):
             assert line["commit"], f"{name}: {line['method']} on {line['problem']}, seed {line['seed']}"
             assert not line["commit"].endswith("+")

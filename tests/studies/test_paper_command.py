@@ -20,7 +20,7 @@ FIGURES = {
 TABLES = {
     "intro", "functions_grid", "functions_true", "functions_hits", "functions_cpu", "profiles_paper", "profiles_exact",
     "profiles_tolerance",
-    "hyperpriors", "variants", "tuning",
+    "hyperpriors", "open_settings", "tuning",
 }  # fmt: skip
 
 
