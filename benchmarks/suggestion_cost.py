@@ -22,7 +22,7 @@ from optuna.samplers import BaseSampler, GPSampler
 import bktf
 from bktf.test_functions import hartmann6
 from studies.lines import Line, append_line, made_with, read_lines
-from studies.paper.tables import markdown
+from studies.table_writer import markdown
 
 ROOT = Path(__file__).parents[1]
 LINES = ROOT / "benchmarks" / "results" / "suggestion_cost.jsonl"

@@ -1,1 +1,1 @@
-"""The studies of this repository: the paper's experiments, and bktf against other packages. Not a part of the wheel."""
+"""The paper's experiments, and bktf against other packages; not in the wheel."""

@@ -33,10 +33,24 @@ def at_least_one(text: str) -> int:
 def add_common_options(parser: argparse.ArgumentParser) -> None:
     """The options that mean the same in both studies."""
     parser.add_argument(
-        "--jobs", type=at_least_one, default=os.cpu_count() or 1, metavar="N", help="runs at a time (default: one per processor)"
+        "--jobs",
+        type=at_least_one,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="runs at a time (default: one per processor)",
     )
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER", help="lines, tables, figures (default: studies/results)")
-    parser.add_argument("--tables", action="store_true", help="tables and figures of the lines that are there, run nothing")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=RESULTS,
+        metavar="FOLDER",
+        help="lines, tables, figures (default: studies/results)",
+    )
+    parser.add_argument(
+        "--tables",
+        action="store_true",
+        help="tables and figures of the lines that are there, run nothing",
+    )
 
 
 def folder_of(options: argparse.Namespace) -> Path:

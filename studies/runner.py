@@ -1,67 +1,124 @@
-"""One replication: start points, then one query after the other, timed."""
+"""One run of a method on a problem, timed, and the runs of a study that have no line yet."""
 
+import logging
+import sys
 import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from studies.lines import Job, Line, made_with, rounded
-from studies.methods.paper_methods import METHODS, Chooser
-from studies.problems.grid_problems import PROBLEMS, start_points
+from studies.lines import Line, RunKey, append_line, key_of, made_with, read_lines, rounded
+from studies.methods import Method, MethodEntry
+from studies.problems import Params, Problem
 
-Floats = NDArray[np.float64]
+logger = logging.getLogger(__name__)
+P = TypeVar("P", bound=Problem)
 
 
 class Run(NamedTuple):
-    """All points and values in order, the start first, and CPU seconds of each choice."""
+    """All points and values in order, the start first."""
 
-    X: Floats
-    y: Floats
-    cpu_seconds: list[float]
+    points: list[Params]
+    values: list[float]  # without noise
+    observed: list[float]  # what the method was told
+    n_start: int
+    cpu_seconds: list[float]  # of each suggestion
+
+    @property
+    def n_repeats(self) -> int:
+        """Suggestions of a point that was tried before."""
+        return sum(p in self.points[:i] for i, p in enumerate(self.points) if i >= self.n_start)
 
 
-def optimise(evaluate: Callable[[Floats], tuple[Floats, float]], chooser: Chooser, X: Floats, y: Floats, n_queries: int) -> Run:
-    """Ask and evaluate `n_queries` times; `evaluate` gives the point that was really tried and its value."""
+def optimise(
+    problem: Problem,
+    method: Method,
+    start: Sequence[Params],
+    n_queries: int,
+    seed: int,
+    stop: Callable[[float], bool] | None = None,
+) -> Run:
+    """Tell the start, then ask, evaluate and tell `n_queries` times, or until a value says stop.
+
+    The noise depends on the seed alone, so it is the same for every method.
+    """
+    rng = np.random.default_rng([seed, 3])
+    run = Run([], [], [], len(start), [])
+
+    def record(params: Params, value: float) -> None:
+        observed = value + problem.noise_std * float(rng.standard_normal())
+        run.points.append(params)
+        run.values.append(value)
+        run.observed.append(observed)
+        method.tell(params, observed)
+
+    for params, value in zip(start, problem.values(start), strict=True):
+        record(params, value)
+    for _ in range(n_queries):
+        began = time.process_time()
+        asked = method.ask()
+        run.cpu_seconds.append(time.process_time() - began)
+        params = problem.nearest(asked)
+        record(params, problem.values([params])[0])
+        if stop is not None and stop(run.values[-1]):
+            break
+    return run
+
+
+def run_method(problem: P, entry: MethodEntry[P], key: RunKey) -> tuple[Run, Method]:
+    """The run that a key names, from the problem's start points; also the method as it ended."""
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
-    spent = []
     with threadpool_limits(1):  # one core for each run: CPU seconds that can be compared
-        for _ in range(n_queries):
-            began = time.process_time()
-            asked = chooser(X, y)
-            spent.append(time.process_time() - began)
-            point, value = evaluate(asked)
-            X, y = np.concatenate((X, point[None])), np.append(y, value)
-    return Run(X, y, spent)
+        method = entry.make(problem, key["seed"], key["settings"])
+        start = problem.start_points(key["seed"])
+        budget = key["settings"]["budget"]
+        return optimise(problem, method, start, budget, key["seed"]), method
 
 
-def chooser_for(job: Job, grid: Any) -> Chooser:
-    """The chooser that a job names, with its settings."""
-    settings = {name: value for name, value in job["settings"].items() if name != "budget"}
-    return METHODS[job["method"]].make(grid, job["seed"], settings)
+def line_of(key: RunKey, problem: Problem, run: Run, packages: Sequence[str]) -> Line:
+    """What is recorded of a run; packages are those whose versions it depends on."""
+    found: Line = {
+        "n_start": run.n_start,
+        "points": rounded([[params[name] for name in problem.space] for params in run.points]),
+        "values": rounded(run.values),
+        "n_repeats": run.n_repeats,
+        "cpu_seconds": {
+            "total": round(sum(run.cpu_seconds), 3),
+            "median": round(float(np.median(run.cpu_seconds)), 4),
+        },
+    }
+    noisy = {"observed": rounded(run.observed)} if problem.noise_std else {}
+    return dict(key) | found | noisy | made_with(*packages)
 
 
-def as_line(job: Job, n_start: int, run: Run, packages: tuple[str, ...] = ()) -> Line:
-    """What is recorded of a run; packages are those of the objective."""
-    cpu = {"total": round(sum(run.cpu_seconds), 3), "median": round(float(np.median(run.cpu_seconds)), 4)}
-    found = {"n_start": n_start, "points": rounded(run.X), "values": rounded(run.y), "cpu_seconds": cpu}
-    return dict(job) | found | made_with(*METHODS[job["method"]].packages, *packages)
+def run_missing(
+    path: Path,
+    keys: Sequence[RunKey],
+    work: Callable[[RunKey], Line],
+    n_jobs: int,
+    only_read: bool = False,
+) -> list[Line]:
+    """Make the runs that have no line in the file, in parallel; the lines of all of them.
 
+    Each line is written as soon as it is there. joblib makes the runs, so that any of its backends
+    can (`joblib.parallel_config`); only this process writes.
+    """
+    from joblib import Parallel, delayed
+    from tqdm.auto import tqdm
 
-def run_on_function(job: Job, chooser: Chooser | None = None) -> Run:
-    """Optimise a test function once as the job says, with a chooser of one's own where its memory is wanted afterwards."""
-    problem = PROBLEMS[job["problem"]]
-    chooser = chooser or chooser_for(job, problem)
-    X = start_points(problem, job["seed"])
-
-    def evaluate(point: Floats) -> tuple[Floats, float]:
-        return point, float(problem.function(point[None])[0])
-
-    return optimise(evaluate, chooser, X, problem.function(X), job["settings"]["budget"])
-
-
-def run_job(job: Job) -> Line:
-    """The line of a run on a test function."""
-    return as_line(job, PROBLEMS[job["problem"]].n_start, run_on_function(job))
+    recorded = {key_of(line) for line in read_lines(path)}
+    missing = [] if only_read else [key for key in keys if key_of(key) not in recorded]
+    if recorded and missing:
+        logger.info("%s: %d runs of %d are there", path, len(keys) - len(missing), len(keys))
+    if missing:
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        made: Iterable[Line] = parallel(delayed(work)(key) for key in missing)
+        silent = not sys.stderr.isatty()
+        for line in tqdm(made, total=len(missing), desc=path.stem, unit="run", disable=silent):
+            append_line(path, line)
+    wanted = {key_of(key) for key in keys}
+    latest = {key_of(line): line for line in read_lines(path)}  # should a run be recorded twice
+    return [line for key, line in latest.items() if key in wanted]

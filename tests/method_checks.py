@@ -1,19 +1,20 @@
 """What every method of the comparison must do, whichever package it comes from."""
 
 from seeds import seeded
-from studies.methods.other_packages import PEERS
-from studies.problems.comparison_problems import CONTESTS, start_points
+from studies.methods import COMPARISON_METHODS
+from studies.problems import COMPARISON_PROBLEMS
 
 
-def check_answers(method: str, problem: str) -> None:
+def check_answers(name: str, problem_name: str) -> None:
     """Told the start, a method answers twice, each time with a point of the space."""
-    contest = CONTESTS[problem]
-    player = PEERS[method].make(contest, seeded(0))
-    for point in start_points(contest, seeded(0)):
-        player.tell(point, contest.function(point))
+    problem = COMPARISON_PROBLEMS[problem_name]
+    method = COMPARISON_METHODS[name].make(problem, seeded(0), {})
+    for point in problem.start_points(seeded(0)):
+        method.tell(point, problem.function(point))
     for _ in range(2):
-        asked = player.ask()
-        assert asked.keys() == contest.space.keys()
-        for key, distribution in contest.space.items():
+        asked = method.ask()
+        assert asked.keys() == problem.space.keys()
+        for key, distribution in problem.space.items():
             assert distribution._contains(distribution.to_internal_repr(asked[key]))
-        player.tell(asked, contest.function(asked))
+        assert problem.nearest(asked) == asked
+        method.tell(asked, problem.function(asked))

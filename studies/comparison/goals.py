@@ -1,88 +1,80 @@
-"""How often the default sampler finds the best cell of the paper's grids within the paper's budget, and how near it comes in a box.
+"""How often the default sampler finds the best cell of the paper's grids, and how near in a box.
 
 Its start design is its own; the budget counts every evaluation, start points included.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 
 import numpy as np
-from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 
 from bktf.engine.settings import Strategy
-from studies.lines import Job, Line, made_with, rounded
-from studies.paper.summaries import lines_of
-from studies.paper.tables import markdown
-from studies.problems.grid_problems import PROBLEMS
+from studies.lines import Line, RunKey, lines_of
+from studies.methods import bktf_method
+from studies.problems import PAPER_PROBLEMS, Problem, on_cells
+from studies.runner import line_of, optimise
+from studies.table_writer import markdown
 
-Floats = NDArray[np.float64]
 GRIDS = ("branin", "griewank3", "griewank4", "hartmann6")
 BOXES = ("branin", "hartmann6")
 N_SEEDS = 20
+QUICK_BUDGET = 12
 
 
-def goal_jobs(n_seeds: int, quick: bool) -> list[Job]:
-    """Every grid, its control, and the boxes, seed by seed."""
+def goal_runs(n_seeds: int, quick: bool) -> list[RunKey]:
+    """Every grid, its control, and the boxes, seed by seed; the method is named by its space."""
     names = [f"{name}{control}" for name in GRIDS for control in ("", "-shifted")]
-    where = [(name, "grid") for name in names] + [(name, "box") for name in BOXES]
+    spaces = [(name, "grid") for name in names] + [(name, "box") for name in BOXES]
+    strategy = asdict(Strategy())
+
+    def budget(name: str) -> int:
+        problem = PAPER_PROBLEMS[name]
+        return QUICK_BUDGET if quick else problem.n_start + problem.budget
+
     return [
-        {"experiment": "goals", "problem": name, "method": kind, "seed": seed,
-         "settings": {"budget": 12 if quick else PROBLEMS[name].n_start + PROBLEMS[name].budget, "strategy": asdict(Strategy())}}
-        for seed in range(n_seeds) for name, kind in where
-    ]  # fmt: skip
+        {
+            "experiment": "goals",
+            "problem": name,
+            "method": space,
+            "seed": seed,
+            "settings": {"budget": budget(name), "strategy": strategy},
+        }
+        for seed in range(n_seeds)
+        for name, space in spaces
+    ]
 
 
-def run_goal(job: Job) -> Line:
+def run_goal(key: RunKey) -> Line:
     """One study with the default sampler; on a grid it ends where the best cell was found."""
-    import optuna
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
-    from bktf.optuna_sampler.sampler import BKTFSampler
-
-    problem, on_grid = PROBLEMS[job["problem"]], job["method"] == "grid"
-    space: dict[str, BaseDistribution] = {
-        f"x{d}": IntDistribution(0, m - 1) if on_grid else FloatDistribution(problem.low[d], problem.high[d])
-        for d, m in enumerate(problem.sizes)
-    }
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(sampler=BKTFSampler(seed=job["seed"], search_space=space))
-    values: list[float] = []
-    points: list[list[float]] = []
-    began = time.process_time()
+    known, seed, budget = PAPER_PROBLEMS[key["problem"]], key["seed"], key["settings"]["budget"]
+    on_grid = key["method"] == "grid"
+    problem: Problem = known
+    if on_grid:
+        problem = on_cells(known, name=known.name, minimum=known.best_grid_value, budget=budget)
     with threadpool_limits(1):
-        for _ in range(job["settings"]["budget"]):
-            trial = study.ask(space)
-            place = np.array([[trial.params[name] for name in space]])
-            values.append(float(problem.function(problem.points(place) if on_grid else place)[0]))
-            points.append(place[0].tolist())
-            study.tell(trial, values[-1])
-            if on_grid and is_best(values[-1], job["problem"]):
-                break
-    cpu = round(time.process_time() - began, 2)
-    return dict(job) | {"values": rounded(values), "cpu_seconds": cpu, "points": points} | made_with("optuna")
-
-
-def is_best(value: float, name: str) -> bool:
-    """Whether this is the value of the best cell."""
-    problem = PROBLEMS[name]
-    return value <= problem.best_grid_value + 1e-9 * problem.value_range
+        method = bktf_method(problem, seed, key["settings"])
+        stop = known.is_best_cell if on_grid else None
+        run = optimise(problem, method, [], budget, seed, stop)
+    return line_of(key, problem, run, ("optuna",))
 
 
 def goals_table(lines: Sequence[Line]) -> str:
     """Hits on grids with the median number of evaluations, distances to the minimum in boxes."""
     rows = []
-    for name, kind in dict.fromkeys((job["problem"], job["method"]) for job in goal_jobs(1, quick=False)):
-        own = lines_of(lines, name, kind)
-        if not own:
+    for name, space in dict.fromkeys((k["problem"], k["method"]) for k in goal_runs(1, False)):
+        found = lines_of(lines, name, space)
+        if not found:
             continue
-        budget = str(own[0]["settings"]["budget"])
-        if kind == "grid":
-            hits = [len(line["values"]) for line in own if is_best(line["values"][-1], name)]
-            found = f"{len(hits)} of {len(own)}" + (f", median {np.median(hits):.0f}" if hits else "")
+        problem, budget = PAPER_PROBLEMS[name], str(found[0]["settings"]["budget"])
+        if space == "grid":
+            hits = [len(x["values"]) for x in found if problem.is_best_cell(x["values"][-1])]
+            text = f"{len(hits)} of {len(found)}"
+            text += f", median {np.median(hits):.0f}" if hits else ""
         else:
-            distance = [min(line["values"]) - PROBLEMS[name].minimum for line in own]
-            found = f"median distance {np.median(distance):.2g}, worst {max(distance):.2g} ({len(own)} runs)"
-        rows.append([PROBLEMS[name].title, kind, budget, found])
+            distance = [min(line["values"]) - problem.minimum for line in found]
+            median, worst = np.median(distance), max(distance)
+            text = f"median distance {median:.2g}, worst {worst:.2g} ({len(found)} runs)"
+        rows.append([problem.title, space, budget, text])
     return markdown(["problem", "space", "evaluations", "found"], rows)

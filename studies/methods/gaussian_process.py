@@ -1,4 +1,6 @@
-"""The paper's baselines: a Gaussian process with a Matérn-3/2 ARD kernel (scikit-learn's), and EI or UCB in the box or on the grid.
+"""The paper's baselines: a Gaussian process, and EI or UCB in the box or on the grid.
+
+The kernel is scikit-learn's Matérn 3/2 with one length-scale per dimension.
 
 Inputs are scaled to [0, 1] and values z-scored; larger is better in this file.
 """
@@ -26,7 +28,7 @@ LOCAL_STEPS = 200  # of Nelder–Mead, per dimension
 
 @dataclass(frozen=True, eq=False)
 class FittedGP:
-    """What a fitted process needs to predict: scikit-learn's Cholesky factor and weights, and the kernel's parameters."""
+    """What a fitted process needs to predict: scikit-learn's factor, weights and parameters."""
 
     X: Floats  # (n, D) in [0, 1]
     cholesky: Floats  # (n, n) of the covariance of the observations
@@ -36,7 +38,7 @@ class FittedGP:
     noise: float  # variance
 
     def moments(self, squares: Floats) -> tuple[Floats, Floats]:
-        """Mean and standard deviation of f from scaled squared distances (b, n) to the observations; overwrites them."""
+        """Mean and standard deviation of f from scaled squares (b, n); overwrites them."""
         from scipy.linalg.blas import dtrsm
 
         distance = np.sqrt(squares, out=squares)
@@ -56,8 +58,14 @@ class FittedGP:
         return self.moments(((scaled[:, None, :] - seen[None, :, :]) ** 2).sum(axis=2))
 
     def on_grid(self, axes: tuple[Floats, ...]) -> Iterator[tuple[Floats, Floats]]:
-        """Moments of all cells in blocks, in the order of the grid: one block per combination of the first half of the axes."""
-        by_axis = [((axis[:, None] - self.X[:, d]) / self.lengthscales[d]) ** 2 for d, axis in enumerate(axes)]
+        """Moments of all cells in the order of the grid.
+
+        One block per combination of the first half of the axes.
+        """
+        by_axis = [
+            ((axis[:, None] - self.X[:, d]) / self.lengthscales[d]) ** 2
+            for d, axis in enumerate(axes)
+        ]
         half = len(axes) // 2
         first, second = _outer_sums(by_axis[:half]), _outer_sums(by_axis[half:])
         for row in first:
@@ -65,7 +73,10 @@ class FittedGP:
 
 
 def _outer_sums(tables: list[Floats]) -> Floats:
-    """Sums (Π m, n) of tables (m, n) over all combinations, the last one running fastest; one row of zeros for none."""
+    """Sums (Π m, n) of tables (m, n) over all combinations, the last one running fastest.
+
+    One row of zeros where there are no tables.
+    """
     total = np.zeros((1, tables[0].shape[1])) if tables else np.zeros((1, 1))
     for table in tables:
         total = (total[:, None, :] + table[None, :, :]).reshape(-1, table.shape[1])
@@ -78,12 +89,20 @@ def fit_gp(X: Floats, y: Floats, seed: int, settings: Mapping[str, Any] = SETTIN
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-    amplitudes, lengthscales, noises = (tuple(settings[name]) for name in ("amplitudes", "lengthscales", "noises"))
-    kernel = ConstantKernel(1.0, amplitudes) * Matern(np.full(X.shape[1], 0.5), lengthscales, nu=1.5) + WhiteKernel(1e-4, noises)
+    amplitudes, lengthscales, noises = (
+        tuple(settings[name]) for name in ("amplitudes", "lengthscales", "noises")
+    )
+    kernel = ConstantKernel(1.0, amplitudes) * Matern(
+        np.full(X.shape[1], 0.5), lengthscales, nu=1.5
+    ) + WhiteKernel(1e-4, noises)
     scale = float(y.std()) or 1.0
-    model = GaussianProcessRegressor(kernel, alpha=1e-10, n_restarts_optimizer=settings["restarts"], random_state=seed)
+    model = GaussianProcessRegressor(
+        kernel, alpha=1e-10, n_restarts_optimizer=settings["restarts"], random_state=seed
+    )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a parameter at its bound: expected with a handful of points
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # a parameter at its bound: expected with a handful of points
         model.fit(X, (y - y.mean()) / scale)
     product, white = model.kernel_.k1, model.kernel_.k2
     return FittedGP(
@@ -116,16 +135,24 @@ def upper_bound(beta: float) -> Score:
 def make_score(acquisition: str, y: Floats, beta: float) -> Score:
     """The acquisition on the scale of the z-scored values y."""
     scale = float(y.std()) or 1.0
-    return expected_improvement((float(y.max()) - float(y.mean())) / scale) if acquisition == "ei" else upper_bound(beta)
+    return (
+        expected_improvement((float(y.max()) - float(y.mean())) / scale)
+        if acquisition == "ei"
+        else upper_bound(beta)
+    )
 
 
-def best_cell(gp: FittedGP, axes: tuple[Floats, ...], score: Score, excluded: NDArray[np.int64]) -> int:
+def best_cell(
+    gp: FittedGP, axes: tuple[Floats, ...], score: Score, excluded: NDArray[np.int64]
+) -> int:
     """The flat index of the best cell that is not excluded, by enumeration in blocks."""
     found, found_score, start = -1, -np.inf, 0
     excluded = np.sort(excluded)
     for mean, std in gp.on_grid(axes):
         values = score(mean, std)
-        inside = excluded[np.searchsorted(excluded, start) : np.searchsorted(excluded, start + values.size)]
+        inside = excluded[
+            np.searchsorted(excluded, start) : np.searchsorted(excluded, start + values.size)
+        ]
         values[inside - start] = -np.inf
         i = int(values.argmax())
         if values[i] > found_score:
@@ -135,7 +162,10 @@ def best_cell(gp: FittedGP, axes: tuple[Floats, ...], score: Score, excluded: ND
 
 
 def best_in_box(gp: FittedGP, score: Score) -> Floats:
-    """The best point of [0, 1]^D by DIRECT (SciPy's default, its locally biased form) and then Nelder–Mead from where it ended."""
+    """The best point of [0, 1]^D by DIRECT, then by Nelder–Mead from where it ended.
+
+    DIRECT is SciPy's default, its locally biased form.
+    """
     from scipy.optimize import Bounds, direct, minimize
 
     n_dims = gp.X.shape[1]

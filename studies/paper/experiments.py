@@ -1,71 +1,65 @@
-"""`bktf reproduce`: make the runs that are missing, then draw tables and figures from the lines.
+"""The paper's experiments: make the runs that are missing, then tables and figures from the lines.
 
-Everything is in one folder: `NAME.jsonl` (the runs), `scores/` (losses of tuned configurations), `tables/` and `figures/`.
+Everything is in one folder: `NAME.jsonl` (the runs), `scores/` (losses of tuned configurations),
+`tables/` and `figures/`.
 """
 
 import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
-from studies.lines import Job, Line, run_missing
-from studies.methods.paper_methods import METHODS, choose_methods
-from studies.paper import figures, tables
-from studies.paper.details import detail_jobs, run_detail
-from studies.paper.runs import NAMES, functions_jobs, hyperprior_jobs, intro_jobs, variant_jobs
+from studies.lines import Line
+from studies.methods import PAPER_METHODS, choose_methods
+from studies.paper import detail_figures, figures, tables
+from studies.paper.details import detail_runs, run_detail
+from studies.paper.runs import (
+    functions_runs,
+    hyperprior_runs,
+    intro_runs,
+    open_settings_runs,
+    run_on_function,
+    run_on_task,
+    tuning_runs,
+)
 from studies.paper.summaries import methods_in
-from studies.problems.tuning import TASKS, run_tuning, tuning_jobs
-from studies.runner import run_job
+from studies.problems import TASKS
+from studies.request import Request, say_drawn
 
-NEEDED = {"joblib": "joblib", "sklearn": "scikit-learn", "matplotlib": "Matplotlib", "mlxtend": "mlxtend"}  # module: what a reader calls it
-PAPERS = (
-    "gp-ei",
-    "gp-ucb",
-    "gpgrid-ei",
-    "gpgrid-ucb",
-    "bktf-max",
-)  # the methods of the paper's profiles, whose ratios are to the best of them
+NEEDED = {  # module: what a reader calls it
+    "joblib": "joblib",
+    "sklearn": "scikit-learn",
+    "matplotlib": "Matplotlib",
+    "mlxtend": "mlxtend",
+}
+PROFILED = ("gp-ei", "gp-ucb", "gpgrid-ei", "gpgrid-ucb", "bktf-max")  # in the paper's profiles
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class PaperRequest(Request):
     """What to reproduce."""
 
-    folder: Path
-    methods: Sequence[str]  # empty: all
-    n_seeds: int | None = None  # None: the paper's number
-    n_jobs: int = 2
-    quick: bool = False
-    tables_only: bool = False  # draw from what is there, run nothing
-    tasks: Sequence[str] = ()  # of the tuning experiment; empty: all, without networks where it is quick
+    tasks: Sequence[str] = ()  # of tuning; empty: all, without networks where it is quick
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some methods, seeds or tasks were asked for."""
+        return super().is_partial or bool(self.tasks)
 
     @property
     def wanted(self) -> list[str]:
         """The methods by name."""
         return choose_methods(self.methods)
 
-    @property
-    def shown(self) -> Path:
-        """Where tables and figures go: those of some methods, seeds or tasks do not replace those of all."""
-        return self.folder / "partial" if self.methods or self.tasks or self.n_seeds is not None else self.folder
 
-    def lines(self, name: str, jobs: Sequence[Job], work: Callable[[Job], Line]) -> list[Line]:
-        """The lines of the jobs, what is missing made first unless only tables are wanted."""
-        path = self.folder / f"{name}.jsonl"
-        found = run_missing(path, jobs, NAMES, work, self.n_jobs, name, only_read=self.tables_only)
-        if not jobs:
-            print(f"{name}: the methods asked for have no part in it")
-        elif not found:
-            print(f"{name}: {path} has no lines of these runs; without --tables they are made")
-        return found
-
-
-def reproduce(name: str, request: Request) -> None:
+def reproduce(name: str, request: PaperRequest) -> None:
     """Reproduce one experiment, or all of them; prints the tables and says what was drawn."""
-    missing = [title for module, title in NEEDED.items() if importlib.util.find_spec(module) is None]
+    missing = [title for module, title in NEEDED.items() if not _is_installed(module)]
     if missing:
-        raise ValueError(f"the experiments need {', '.join(missing)}, which is not installed; install bktf[experiments]")
+        raise ValueError(
+            f"the experiments need {', '.join(missing)}, which is not installed; "
+            "install bktf[experiments]"
+        )
     unknown = [task for task in request.tasks if task not in TASKS]
     if unknown:
         raise ValueError(f"a task must be one of {', '.join(TASKS)}; got {unknown[0]!r}")
@@ -77,120 +71,152 @@ def reproduce(name: str, request: Request) -> None:
         EXPERIMENTS[experiment](request)
 
 
-def tasks_of(request: Request) -> list[str]:
-    """The tuning tasks: as asked for; otherwise all, without networks where it is quick or they cannot be run."""
-    absent = [module for module in ("keras", "jax") if importlib.util.find_spec(module) is None]
+def _is_installed(module: str) -> bool:
+    """Whether a module could be imported."""
+    return importlib.util.find_spec(module) is not None
+
+
+def tasks_of(request: PaperRequest) -> list[str]:
+    """The tuning tasks: as asked for; otherwise all that can be run.
+
+    A quick run has no networks.
+    """
+    absent = [module for module in ("keras", "jax") if not _is_installed(module)]
     if request.tasks:
-        if absent and not request.tables_only and any(TASKS[task].network for task in request.tasks):
-            raise ValueError(f"the network tasks need {' and '.join(absent)}, which is not installed; install bktf[networks]")
+        with_networks = any(TASKS[task].network for task in request.tasks)
+        if absent and not request.tables_only and with_networks:
+            raise ValueError(
+                f"the network tasks need {' and '.join(absent)}, which is not installed; "
+                "install bktf[networks]"
+            )
         return list(request.tasks)
     without = request.quick or (absent and not request.tables_only)
     return [name for name, task in TASKS.items() if task.network is None or not without]
 
 
-def intro(request: Request) -> None:
+def intro(request: PaperRequest) -> None:
     """The introductory function: curves, surfaces of one run, posterior of its model."""
-    lines = request.lines("intro", intro_jobs(request.wanted, request.n_seeds, request.quick), run_job)
-    jobs = [job for job in detail_jobs("intro", request.quick) if job["method"] in request.wanted]
-    details = request.lines("details", jobs, run_detail)
+    runs = intro_runs(request.wanted, request.n_seeds, request.quick)
+    lines = request.lines("intro", runs, run_on_function)
+    keys = [key for key in detail_runs("intro", request.quick) if key["method"] in request.wanted]
+    details = request.lines("details", keys, run_detail)
     if lines:
-        _show(request, "intro", "The introductory function: best cell minus best value found (mean ± std)", tables.intro(lines))
-        _drawn(figures.intro_curves(lines, request.shown / "figures"))
+        title = "The introductory function: best cell minus best value found (mean ± std)"
+        request.show("intro", title, tables.intro(lines))
+        say_drawn(figures.intro_curves(lines, request.figures))
     if details:
-        _drawn(figures.intro_surfaces(_in_order(details), request.shown / "figures"))
+        say_drawn(detail_figures.intro_surfaces(_in_order(details), request.figures))
     for line in details:
-        if METHODS[line["method"]].is_bktf:
-            _drawn(figures.intro_posterior(line, request.shown / "figures"))
+        if PAPER_METHODS[line["method"]].is_bktf:
+            say_drawn(detail_figures.intro_posterior(line, request.figures))
 
 
-def functions(request: Request) -> None:
+def _function_lines(request: PaperRequest) -> list[Line]:
+    """The runs on the functions."""
+    runs = functions_runs(request.wanted, request.n_seeds, request.quick)
+    return request.lines("functions", runs, run_on_function)
+
+
+def functions(request: PaperRequest) -> None:
     """The six functions and their shifted controls."""
-    lines = request.lines("functions", functions_jobs(request.wanted, request.n_seeds, request.quick), run_job)
-    _drawn(figures.surfaces(request.shown / "figures"))
+    lines = _function_lines(request)
+    say_drawn(figures.surfaces(request.figures))
     if not lines:
         return
-    _show(
-        request, "functions_grid", "Best value found − best cell (mean ± std; below 0: better than every cell)", tables.errors(lines, True)
-    )
-    _show(request, "functions_true", "Best value found − true minimum (mean ± std)", tables.errors(lines, False))
-    _show(request, "functions_hits", "Runs that hit the best cell exactly, in how many queries (median)", tables.evaluations(lines))
-    _show(request, "functions_cpu", "CPU seconds per suggestion", tables.cpu(lines))
-    _drawn(figures.function_curves(lines, request.shown / "figures"))
+    title = "Best value found − best cell (mean ± std; below 0: better than every cell)"
+    request.show("functions_grid", title, tables.errors(lines, True))
+    title = "Best value found − true minimum (mean ± std)"
+    request.show("functions_true", title, tables.errors(lines, False))
+    title = "Runs that hit the best cell exactly, in how many queries (median)"
+    request.show("functions_hits", title, tables.evaluations(lines))
+    request.show("functions_cpu", "CPU seconds per suggestion", tables.cpu(lines))
+    say_drawn(figures.function_curves(lines, request.figures))
 
 
-def profiles(request: Request) -> None:
+def profiles(request: PaperRequest) -> None:
     """Performance profiles of the runs on the functions; what is missing of them is made first."""
-    lines = request.lines("functions", functions_jobs(request.wanted, request.n_seeds, request.quick), run_job)
+    lines = _function_lines(request)
     if not lines:
         return
-    methods = methods_in(lines, METHODS)
-    if set(PAPERS) <= set(methods):
-        title = "Area under the performance profile among the paper's five methods, by exact hits of the best cell, by its rule and by ours"
-        _show(request, "profiles_paper", title, tables.areas(lines, True, PAPERS, True))
-    _show(request, "profiles_exact", "The same among all methods", tables.areas(lines, True, methods, False))
+    methods = methods_in(lines, PAPER_METHODS)
+    if set(PROFILED) <= set(methods):
+        title = (
+            "Area under the performance profile among the paper's five methods, by exact hits of "
+            "the best cell, by its rule and by ours"
+        )
+        request.show("profiles_paper", title, tables.areas(lines, True, PROFILED, True))
+    title = "The same among all methods"
+    request.show("profiles_exact", title, tables.areas(lines, True, methods, False))
     title = "Among all methods, within 1 % of the range of the best cell (a hit by our definition)"
-    _show(request, "profiles_tolerance", title, tables.areas(lines, False, methods, False))
-    _drawn(figures.profile_curves(lines, request.shown / "figures"))
+    request.show("profiles_tolerance", title, tables.areas(lines, False, methods, False))
+    say_drawn(figures.profile_curves(lines, request.figures))
 
 
-def hyperpriors(request: Request) -> None:
+def hyperpriors(request: PaperRequest) -> None:
     """Branin with other priors, and what else the paper leaves open on a few functions."""
     methods = [m for m in request.wanted if m in ("bktf-max", "bktf-ei")]
-    lines = request.lines("hyperpriors", hyperprior_jobs(methods, request.n_seeds, request.quick), run_job)
-    details = request.lines("details", detail_jobs("hyperpriors", request.quick) if methods else [], run_detail)
+    runs = hyperprior_runs(methods, request.n_seeds, request.quick)
+    lines = request.lines("hyperpriors", runs, run_on_function)
+    keys = detail_runs("hyperpriors", request.quick) if methods else []
+    details = request.lines("details", keys, run_detail)
     if lines:
-        _show(
-            request,
-            "hyperpriors",
-            "Branin with other priors: runs that hit the best cell, in how many queries (median); mean distance to its value at the end",
-            tables.hyperpriors(lines),
+        title = (
+            "Branin with other priors: runs that hit the best cell, in how many queries (median); "
+            "mean distance to its value at the end"
         )
+        request.show("hyperpriors", title, tables.hyperpriors(lines))
     if lines and details:
-        _drawn(figures.hyperprior_curves(lines, details[-1], request.shown / "figures"))
-    varied = request.lines("open_settings", variant_jobs(methods, request.n_seeds, request.quick), run_job)
-    if varied:
-        title = "Other settings, max over draws: runs that hit the best cell, in how many queries (median)"
-        _show(request, "open_settings", title, tables.variants(varied))
+        say_drawn(detail_figures.hyperprior_curves(lines, details[-1], request.figures))
+    open_runs = open_settings_runs(methods, request.n_seeds, request.quick)
+    open_lines = request.lines("open_settings", open_runs, run_on_function)
+    if open_lines:
+        title = (
+            "Other settings, max over draws: runs that hit the best cell, "
+            "in how many queries (median)"
+        )
+        request.show("open_settings", title, tables.open_settings(open_lines))
 
 
-def factors(request: Request) -> None:
+def factors(request: PaperRequest) -> None:
     """Latent factors of runs on Griewank-3."""
-    jobs = [job for job in detail_jobs("factors", request.quick) if job["method"] in request.wanted]
-    details = request.lines("details", jobs, run_detail)
+    keys = [key for key in detail_runs("factors", request.quick) if key["method"] in request.wanted]
+    details = request.lines("details", keys, run_detail)
     if details:
-        _drawn(figures.factors(_in_order(details), request.shown / "figures"))
+        say_drawn(detail_figures.factors(_in_order(details), request.figures))
 
 
-def tuning(request: Request) -> None:
+def tuning(request: PaperRequest) -> None:
     """The machine-learning tasks."""
     tasks = tasks_of(request)
     if not request.quick and not request.tasks and len(tasks) < len(TASKS):
-        print("tuning: Keras or JAX is not installed (extra networks), so no network runs are made; those that are recorded are shown")
-    work = partial(run_tuning, scores=request.folder / "scores")
-    request.lines("tuning", tuning_jobs(tasks, request.wanted, request.n_seeds, request.quick), work)
-    everything = tuning_jobs(list(request.tasks or TASKS), request.wanted, request.n_seeds, request.quick)
-    lines = replace(request, tables_only=True).lines("tuning", everything, work)
+        print(
+            "tuning: Keras or JAX is not installed (extra networks), so no network runs are made; "
+            "those that are recorded are shown"
+        )
+    work = partial(run_on_task, scores=request.folder / "scores")
+    runs = partial(
+        tuning_runs, methods=request.wanted, n_seeds=request.n_seeds, quick=request.quick
+    )
+    request.lines("tuning", runs(tasks), work)
+    recorded = replace(request, tables_only=True)
+    lines = recorded.lines("tuning", runs(list(request.tasks or TASKS)), work)
     if lines:
-        _show(request, "tuning", "Final accuracy in % (digits) and mean squared error (Boston), mean ± std", tables.tuning(lines))
-        _drawn(figures.tuning(lines, request.shown / "figures"))
+        title = "Final accuracy in % (digits) and mean squared error (Boston), mean ± std"
+        request.show("tuning", title, tables.tuning(lines))
+        say_drawn(figures.tuning(lines, request.figures))
 
 
-EXPERIMENTS: dict[str, Callable[[Request], None]] = {
-    "intro": intro, "functions": functions, "profiles": profiles, "hyperpriors": hyperpriors, "factors": factors, "tuning": tuning,
-}  # fmt: skip
+EXPERIMENTS: dict[str, Callable[[PaperRequest], None]] = {
+    "intro": intro,
+    "functions": functions,
+    "profiles": profiles,
+    "hyperpriors": hyperpriors,
+    "factors": factors,
+    "tuning": tuning,
+}
 
 
 def _in_order(lines: Sequence[Line]) -> list[Line]:
-    return sorted(lines, key=lambda line: (list(METHODS).index(line["method"]), line["seed"]))
-
-
-def _show(request: Request, name: str, title: str, table: str) -> None:
-    """Print a table and write it to its file."""
-    path = request.shown / "tables" / f"{name}.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(table + "\n", encoding="utf-8")
-    print(f"\n{title}\n\n{table}\n")
-
-
-def _drawn(path: Path) -> None:
-    print(f"drew {path}", flush=True)
+    """By method, then by seed."""
+    order = list(PAPER_METHODS)
+    return sorted(lines, key=lambda line: (order.index(line["method"]), line["seed"]))

@@ -1,6 +1,7 @@
-"""Classic multimodal functions, vectorised: values (n,) at points (n, D), all minimised, each with its minimiser and minimum.
+"""Classic multimodal functions, vectorised: values (n,) at points (n, D), all minimised.
 
-Formulas and minima are those of the literature on test functions (Jamil & Yang, 2013; Surjanovic & Bingham's collection).
+Formulas, minimisers and minima are those of the literature on test functions (Jamil & Yang, 2013;
+Surjanovic & Bingham's collection).
 """
 
 import math
@@ -27,14 +28,23 @@ class Classic:
 
 def ackley(Z: Floats) -> Floats:
     """A funnel with ripples, flat far from the origin."""
-    return np.asarray(20 + math.e - 20 * np.exp(-0.2 * np.sqrt((Z**2).mean(axis=1))) - np.exp(np.cos(2 * math.pi * Z).mean(axis=1)))
+    return np.asarray(
+        20
+        + math.e
+        - 20 * np.exp(-0.2 * np.sqrt((Z**2).mean(axis=1)))
+        - np.exp(np.cos(2 * math.pi * Z).mean(axis=1))
+    )
 
 
 def levy(Z: Floats) -> Floats:
     """Waves along every axis, growing away from (1, …, 1)."""
     w = 1 + (Z - 1) / 4
     inner = ((w[:, :-1] - 1) ** 2 * (1 + 10 * np.sin(math.pi * w[:, :-1] + 1) ** 2)).sum(axis=1)
-    return np.asarray(np.sin(math.pi * w[:, 0]) ** 2 + inner + (w[:, -1] - 1) ** 2 * (1 + np.sin(2 * math.pi * w[:, -1]) ** 2))
+    return np.asarray(
+        np.sin(math.pi * w[:, 0]) ** 2
+        + inner
+        + (w[:, -1] - 1) ** 2 * (1 + np.sin(2 * math.pi * w[:, -1]) ** 2)
+    )
 
 
 def rastrigin(Z: Floats) -> Floats:
@@ -66,12 +76,20 @@ def michalewicz(Z: Floats) -> Floats:
 def eggholder(Z: Floats) -> Floats:
     """Two dimensions, deep wells everywhere; only on [−512, 512]."""
     a, b = Z.T
-    return np.asarray(-(b + 47) * np.sin(np.sqrt(np.abs(b + a / 2 + 47))) - a * np.sin(np.sqrt(np.abs(a - (b + 47)))))
+    return np.asarray(
+        -(b + 47) * np.sin(np.sqrt(np.abs(b + a / 2 + 47)))
+        - a * np.sin(np.sqrt(np.abs(a - (b + 47))))
+    )
 
 
 _SHEKEL_DEPTHS = 0.1 * np.array([1, 2, 2, 4, 4, 6, 3, 7, 5, 5])
 _SHEKEL_CENTRES = np.array(
-    [[4, 1, 8, 6, 3, 2, 5, 8, 6, 7], [4, 1, 8, 6, 7, 9, 3, 1, 2, 3.6], [4, 1, 8, 6, 3, 2, 5, 8, 6, 7], [4, 1, 8, 6, 7, 9, 3, 1, 2, 3.6]]
+    [
+        [4, 1, 8, 6, 3, 2, 5, 8, 6, 7],
+        [4, 1, 8, 6, 7, 9, 3, 1, 2, 3.6],
+        [4, 1, 8, 6, 3, 2, 5, 8, 6, 7],
+        [4, 1, 8, 6, 7, 9, 3, 1, 2, 3.6],
+    ]
 ).T
 
 
@@ -98,7 +116,9 @@ def _same(value: float) -> Callable[[int], float]:
     return lambda _: value
 
 
-MICHALEWICZ_5 = np.array([2.202905519, 1.570796327, 1.284991570, 1.923058470, 1.720469772])  # separable: every coordinate by itself
+MICHALEWICZ_5 = np.array(
+    [2.202905519, 1.570796327, 1.284991570, 1.923058470, 1.720469772]
+)  # separable: every coordinate by itself
 SHEKEL_10 = np.array([4.000746868, 3.999509480, 4.000746868, 3.999509480])
 
 CLASSICS = {
@@ -106,26 +126,34 @@ CLASSICS = {
     "levy": Classic(levy, -10, 10, _at(1.0), _same(0.0)),
     "rastrigin": Classic(rastrigin, -5.12, 5.12, _at(0.0), _same(0.0)),
     "rosenbrock": Classic(rosenbrock, -2.048, 2.048, _at(1.0), _same(0.0)),
-    "styblinski": Classic(styblinski_tang, -5, 5, _at(-2.903534018), lambda n_dims: -39.16616570377142 * n_dims),
+    "styblinski": Classic(
+        styblinski_tang, -5, 5, _at(-2.903534018), lambda n_dims: -39.16616570377142 * n_dims
+    ),
     "alpine": Classic(alpine, -10, 10, _at(0.0), _same(0.0)),
     "michalewicz": Classic(
-        michalewicz, 0, math.pi, lambda n_dims: MICHALEWICZ_5[:n_dims], lambda n: _value(michalewicz, MICHALEWICZ_5[:n])
+        michalewicz,
+        0,
+        math.pi,
+        lambda n_dims: MICHALEWICZ_5[:n_dims],
+        lambda n: _value(michalewicz, MICHALEWICZ_5[:n]),
     ),
-    "eggholder": Classic(eggholder, -512, 512, lambda _: np.array([512.0, 404.2318058]), _same(-959.6406627208506)),
+    "eggholder": Classic(
+        eggholder, -512, 512, lambda _: np.array([512.0, 404.2318058]), _same(-959.6406627208506)
+    ),
     "shekel": Classic(shekel, 0, 10, lambda _: SHEKEL_10, lambda _: _value(shekel, SHEKEL_10)),
     "cosine": Classic(cosine_mixture, -1, 1, _at(0.0), lambda n_dims: -0.1 * n_dims),
 }
 
 
 def moved(classic: Classic, n_dims: int, seed: int, rotate: bool) -> tuple[Function, Floats]:
-    """The function with its minimiser elsewhere in the box and, if asked for, its axes rotated; and where the minimiser is then.
+    """The function with its minimiser moved and perhaps its axes rotated; and the new minimiser.
 
-    Every coordinate of the new place lies 20 to 60 % of the way from the centre to an edge, so no method gains by looking at the centre, at
-    an edge or along an axis.
+    Every coordinate of the minimiser lies 20 to 60 % of the way from the centre to an edge, so no
+    method gains by looking at the centre, at an edge or along an axis.
     """
     rng = np.random.default_rng(seed)
     centre, half = (classic.low + classic.high) / 2, (classic.high - classic.low) / 2
-    place = centre + half * rng.uniform(0.2, 0.6, n_dims) * rng.choice([-1.0, 1.0], n_dims)
+    minimiser = centre + half * rng.uniform(0.2, 0.6, n_dims) * rng.choice([-1.0, 1.0], n_dims)
     turn = np.linalg.qr(rng.standard_normal((n_dims, n_dims)))[0] if rotate else np.eye(n_dims)
     origin = classic.minimiser(n_dims)
-    return (lambda X: classic.function(origin + (X - place) @ turn.T)), place
+    return (lambda X: classic.function(origin + (X - minimiser) @ turn.T)), minimiser

@@ -1,7 +1,7 @@
-"""Real hyperparameter tables: cross-validated losses of scikit-learn models on its bundled data, computed once and kept as data.
+"""Real hyperparameter tables: cross-validated losses of scikit-learn models on its bundled data.
 
-`python -m studies.problems.loss_tables` computes what is missing (some minutes) and writes one file per table to
-`studies/data`; nothing else ever computes them.
+`python -m studies.problems.loss_tables` computes what is missing (some minutes) and writes one file
+per table to `studies/data`; nothing else ever computes them.
 """
 
 import gzip
@@ -31,17 +31,21 @@ class TableTask:
 
 
 def _powers(base: float, low: float, high: float, n: int) -> tuple[float, ...]:
+    """Powers of a base with exponents evenly spaced, four significant digits."""
     return tuple(float(f"{v:.4g}") for v in base ** np.linspace(low, high, n))
 
 
+_SVM_GRID = {"C": _powers(10, -2, 4, 25), "gamma": _powers(10, -5, 1, 25)}
 TABLES: dict[str, TableTask] = {
-    "svm-breast-cancer": TableTask("breast_cancer", "svm", {"C": _powers(10, -2, 4, 25), "gamma": _powers(10, -5, 1, 25)}),
-    "svm-digits": TableTask("digits", "svm", {"C": _powers(10, -2, 4, 25), "gamma": _powers(10, -5, 1, 25)}),
+    "svm-breast-cancer": TableTask("breast_cancer", "svm", _SVM_GRID),
+    "svm-digits": TableTask("digits", "svm", _SVM_GRID),
     "boosting-diabetes": TableTask(
         "diabetes",
         "boosting",
         {
-            "learning_rate": _powers(10, -2.5, 0, 8), "n_estimators": (10, 20, 40, 60, 100, 150, 200), "max_depth": (1, 2, 3, 4, 5, 6),
+            "learning_rate": _powers(10, -2.5, 0, 8),
+            "n_estimators": (10, 20, 40, 60, 100, 150, 200),
+            "max_depth": (1, 2, 3, 4, 5, 6),
             "subsample": (0.5, 0.75, 1.0),
         },
     ),
@@ -49,27 +53,33 @@ TABLES: dict[str, TableTask] = {
         "diabetes",
         "forest",
         {
-            "max_depth": (1, 2, 3, 4, 5, 6, 8, 10, 15), "max_features": (1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
-            "min_samples_leaf": (1, 2, 4, 8, 12, 16, 24, 32), "criterion": ("squared_error", "absolute_error"),
+            "max_depth": (1, 2, 3, 4, 5, 6, 8, 10, 15),
+            "max_features": (1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
+            "min_samples_leaf": (1, 2, 4, 8, 12, 16, 24, 32),
+            "criterion": ("squared_error", "absolute_error"),
         },
     ),
     "forest-wine": TableTask(
         "wine",
         "forest_classifier",
         {
-            "max_depth": (1, 2, 3, 4, 5, 6, 8), "max_features": (1, 2, 3, 4, 5, 6, 8, 10, 13),
-            "min_samples_leaf": (1, 2, 3, 5, 8, 12, 18, 25), "criterion": ("gini", "entropy"),
+            "max_depth": (1, 2, 3, 4, 5, 6, 8),
+            "max_features": (1, 2, 3, 4, 5, 6, 8, 10, 13),
+            "min_samples_leaf": (1, 2, 3, 5, 8, 12, 18, 25),
+            "criterion": ("gini", "entropy"),
         },
     ),
     "mlp-digits": TableTask(
         "digits",
         "mlp",
         {
-            "learning_rate": _powers(10, -4, -1, 10), "alpha": _powers(10, -6, 0, 7), "hidden": (4, 8, 16, 32, 64),
+            "learning_rate": _powers(10, -4, -1, 10),
+            "alpha": _powers(10, -6, 0, 7),
+            "hidden": (4, 8, 16, 32, 64),
             "activation": ("relu", "tanh", "logistic"),
         },
     ),
-}  # fmt: skip
+}
 
 
 def folder() -> Path:
@@ -82,18 +92,27 @@ def load_table(name: str) -> Floats:
     """The losses, one axis per hyperparameter in the order of the grid."""
     path = folder() / f"{name}.json.gz"
     if not path.exists():
-        raise ValueError(f"there is no table {name}; python -m studies.problems.loss_tables computes it")
+        raise ValueError(
+            f"there is no table {name}; python -m studies.problems.loss_tables computes it"
+        )
     with gzip.open(path, "rt", encoding="utf-8") as file:
         losses = json.load(file)["losses"]
     return np.array(losses, dtype=float).reshape([len(v) for v in TABLES[name].grid.values()])
 
 
 def loss(task: TableTask, settings: Mapping[str, Any]) -> float:
-    """Cross-validated error rate (SVM), log loss (other classifiers) or mean squared error (regressors); the same every time."""
+    """Cross-validated error rate (SVM), log loss (other classifiers) or mean squared error.
+
+    The same every time it is computed.
+    """
     import warnings
 
     from sklearn import datasets
-    from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
+    from sklearn.ensemble import (
+        GradientBoostingRegressor,
+        RandomForestClassifier,
+        RandomForestRegressor,
+    )
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
     from sklearn.neural_network import MLPClassifier
@@ -111,17 +130,31 @@ def loss(task: TableTask, settings: Mapping[str, Any]) -> float:
         "forest_classifier": lambda **s: RandomForestClassifier(40, **s, random_state=SEED),
         "mlp": lambda **s: make_pipeline(
             StandardScaler(),
-            MLPClassifier((s["hidden"],), activation=s["activation"], alpha=s["alpha"], learning_rate_init=s["learning_rate"], max_iter=40,
-                          random_state=SEED),
+            MLPClassifier(
+                (s["hidden"],),
+                activation=s["activation"],
+                alpha=s["alpha"],
+                learning_rate_init=s["learning_rate"],
+                max_iter=40,
+                random_state=SEED,
+            ),
         ),
-    }  # fmt: skip
+    }
     model = makers[task.model](**settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", RuntimeWarning)  # a network that diverges is a bad setting, not a defect
+        warnings.simplefilter(
+            "ignore", RuntimeWarning
+        )  # a network that diverges is a bad setting, not a defect
         if task.model in ("boosting", "forest"):
             return -float(
-                cross_val_score(model, X, y, cv=KFold(4, shuffle=True, random_state=SEED), scoring="neg_mean_squared_error").mean()
+                cross_val_score(
+                    model,
+                    X,
+                    y,
+                    cv=KFold(4, shuffle=True, random_state=SEED),
+                    scoring="neg_mean_squared_error",
+                ).mean()
             )
         folds = StratifiedKFold(4, shuffle=True, random_state=SEED)
         if task.model == "svm":
@@ -134,10 +167,16 @@ def compute(name: str, n_jobs: int) -> None:
     from joblib import Parallel, delayed
 
     task = TABLES[name]
-    settings = [dict(zip(task.grid, values, strict=True)) for values in itertools.product(*task.grid.values())]
+    settings = [
+        dict(zip(task.grid, values, strict=True))
+        for values in itertools.product(*task.grid.values())
+    ]
     losses = Parallel(n_jobs=n_jobs, batch_size=8)(delayed(loss)(task, s) for s in settings)
     folder().mkdir(exist_ok=True)
-    record = {"grid": {k: list(v) for k, v in task.grid.items()}, "losses": [float(f"{v:.6g}") for v in losses]}
+    record = {
+        "grid": {k: list(v) for k, v in task.grid.items()},
+        "losses": [float(f"{v:.6g}") for v in losses],
+    }
     with gzip.GzipFile(folder() / f"{name}.json.gz", "wb", mtime=0) as file:
         file.write(json.dumps(record).encode())
 
@@ -147,7 +186,13 @@ def main() -> int:
     for name in TABLES:
         if not (folder() / f"{name}.json.gz").exists():
             compute(name, int(sys.argv[1]) if len(sys.argv) > 1 else 2)
-            print(name, load_table(name).size, load_table(name).min(), np.median(load_table(name)), flush=True)
+            print(
+                name,
+                load_table(name).size,
+                load_table(name).min(),
+                np.median(load_table(name)),
+                flush=True,
+            )
     return 0
 
 

@@ -1,6 +1,7 @@
-"""Test functions of the paper's experiments, vectorised: values (n,) at points (n, D), to be minimised.
+"""Test functions of the paper's experiments: values (n,) at points (n, D), to be minimised.
 
-Formulas are those of the literature where the paper prints a number wrongly (docs/paper_deviations.md).
+Formulas are those of the literature where the paper prints a number wrongly
+(docs/paper_deviations.md).
 """
 
 import math

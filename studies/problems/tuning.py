@@ -1,7 +1,8 @@
-"""The paper's machine-learning tasks: digits and Boston housing, a random forest and a two-layer network.
+"""The paper's machine-learning tasks: digits and Boston housing, a forest and a two-layer network.
 
-Scores are deterministic (fixed random states), so each configuration is computed once and kept in a file that all replications and methods
-share. Data, ranges and objectives follow the public tutorial that the paper's tasks match.
+Scores are deterministic (fixed random states). Each configuration is computed once and kept in a
+file that all replications and methods share. Data, ranges and objectives follow the public
+tutorial that the paper's tasks match.
 """
 
 import json
@@ -10,28 +11,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from optuna.distributions import IntDistribution
 
-from studies.lines import Job, Line, append_line, made_with, read_lines, rounded
-from studies.methods.paper_methods import METHODS, PAPER_SETTINGS, run_settings
-from studies.paper.runs import QUICK
+from studies.lines import append_line, made_with, read_lines, rounded
 from studies.problems import networks
-from studies.problems.grid_problems import Grid
-from studies.runner import as_line, chooser_for, optimise
+from studies.problems.grid import Grid, GridProblem
+from studies.problems.problem import Floats, Params
 
-Floats = NDArray[np.float64]
-
-BUDGET, N_SEEDS = 50, 10
-FOREST_SEED = 0  # of every forest: over seeds one configuration varies as much as the methods differ
+BUDGET = 50
+FOREST_SEED = 0  # of every forest: over seeds one configuration varies as much as methods differ
 FOREST = ("n_estimators", "max_depth", "max_features", "min_samples_split")
 NETWORK = ("neurons", "batch", "epochs")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Task(Grid):
+class Task:
     """Whole-number hyperparameters to tune; a loss to minimise."""
 
+    name: str
+    title: str
     parameters: tuple[str, ...]
+    ranges: tuple[tuple[int, int], ...]  # of the parameters, both ends included
     data: str  # "digits" or "boston"
     network: networks.NetworkTask | None = None  # a random forest where None
     leaky: bool = False
@@ -39,7 +39,8 @@ class Task(Grid):
     @property
     def packages(self) -> tuple[str, ...]:
         """Whose versions fix the losses."""
-        return (*(("mlxtend",) if self.data == "boston" else ()), "scikit-learn", *(("keras", "jax") if self.network else ()))
+        data = ("mlxtend",) if self.data == "boston" else ()
+        return (*data, "scikit-learn", *(("keras", "jax") if self.network else ()))
 
     @property
     def is_classifier(self) -> bool:
@@ -47,27 +48,70 @@ class Task(Grid):
         return self.data == "digits"
 
 
-def _task(name: str, title: str, parameters: tuple[str, ...], ranges: Sequence[tuple[int, int]], data: str,
-          network: networks.NetworkTask | None = None, leaky: bool = False) -> Task:  # fmt: skip
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TuningProblem(GridProblem):
+    """A task as a problem; its losses come from a shared table of scores."""
+
+    def start_points(self, seed: int) -> list[Params]:
+        """Random configurations."""
+        rng = np.random.default_rng([seed, *self.grid.sizes])
+        rows = self.grid.points_at(rng.choice(self.grid.n_cells, self.n_start, replace=False))
+        return [self.nearest(self.to_params(row)) for row in rows]
+
+
+def tuning_problem(task: Task, scores: Path) -> TuningProblem:
+    """The problem of a task; `scores` is the folder of the score tables."""
+    table = ScoreTable(scores / f"{task.name}.jsonl", task)
+    space = {
+        name: IntDistribution(low, high)
+        for name, (low, high) in zip(task.parameters, task.ranges, strict=True)
+    }
+    return TuningProblem(
+        name=task.name,
+        title=task.title,
+        space=space,
+        function=lambda params: table.loss(tuple(int(params[name]) for name in space)),
+        minimum=float("nan"),
+        n_start=len(space),
+        budget=BUDGET,
+        grid=Grid(
+            low=tuple(float(low) for low, _ in task.ranges),
+            high=tuple(float(high) for _, high in task.ranges),
+            sizes=tuple(high - low + 1 for low, high in task.ranges),
+        ),
+    )
+
+
+def _forest(name: str, title: str, max_features: int, data: str) -> Task:
+    """A random forest on data with so many features."""
+    ranges = ((10, 100), (5, 50), (1, max_features), (2, 11))
+    return Task(name=name, title=title, parameters=FOREST, ranges=ranges, data=data)
+
+
+def _network(title: str, data: str, network: networks.NetworkTask, leaky: bool) -> Task:
+    """A network, scored without a leak or as the tutorial does."""
     return Task(
-        name=name, title=title, parameters=parameters, data=data, network=network, leaky=leaky, low=tuple(float(a) for a, _ in ranges),
-        high=tuple(float(b) for _, b in ranges), sizes=tuple(b - a + 1 for a, b in ranges),
-    )  # fmt: skip
+        name=f"{network.name}{'-leaky' if leaky else ''}",
+        title=f"{title}, {'as the tutorial (leaky)' if leaky else 'clean'}",
+        parameters=NETWORK,
+        ranges=((10, 100), (16, 64), (20, 50)),
+        data=data,
+        network=network,
+        leaky=leaky,
+    )
 
 
-_TREES, _NETS = [(10, 100), (5, 50)], [(10, 100), (16, 64), (20, 50)]
 TASKS = {
     task.name: task
     for task in (
-        _task("rf-classifier", "RF classifier, digits", FOREST, [*_TREES, (1, 64), (2, 11)], "digits"),
-        _task("rf-regressor", "RF regressor, Boston", FOREST, [*_TREES, (1, 13), (2, 11)], "boston"),
-        _task("nn-classifier", "NN classifier, digits, clean", NETWORK, _NETS, "digits", networks.CLASSIFIER),
-        _task("nn-regressor", "NN regressor, Boston, clean", NETWORK, _NETS, "boston", networks.REGRESSOR),
-        _task("nn-classifier-leaky", "NN classifier, digits, as the tutorial (leaky)", NETWORK, _NETS, "digits", networks.CLASSIFIER, True),
-        _task("nn-regressor-leaky", "NN regressor, Boston, as the tutorial (leaky)", NETWORK, _NETS, "boston", networks.REGRESSOR, True),
+        _forest("rf-classifier", "RF classifier, digits", 64, "digits"),
+        _forest("rf-regressor", "RF regressor, Boston", 13, "boston"),
+        _network("NN classifier, digits", "digits", networks.CLASSIFIER, leaky=False),
+        _network("NN regressor, Boston", "boston", networks.REGRESSOR, leaky=False),
+        _network("NN classifier, digits", "digits", networks.CLASSIFIER, leaky=True),
+        _network("NN regressor, Boston", "boston", networks.REGRESSOR, leaky=True),
     )
 }
-TUNED_BY = tuple(name for name in METHODS if not name.startswith("gpgrid"))  # the grid is too large to enumerate with a GP
 
 
 def load_data(name: str) -> tuple[Floats, Floats]:
@@ -80,12 +124,15 @@ def load_data(name: str) -> tuple[Floats, Floats]:
         try:
             from mlxtend.data import boston_housing_data
         except ImportError:
-            raise ValueError("the Boston tasks need the data file that comes with mlxtend; install bktf[experiments]") from None
+            raise ValueError(
+                "the Boston tasks need the data file that comes with mlxtend; "
+                "install bktf[experiments]"
+            ) from None
         X, y = boston_housing_data()
     return np.asarray(X, dtype=float), np.asarray(y, dtype=float)
 
 
-def compute_loss(task: Task, configuration: tuple[int, ...]) -> float:
+def compute_loss(task: Task, configuration: Sequence[int]) -> float:
     """1 − accuracy or mean squared error of three-fold cross-validation without shuffling."""
     X, y = load_data(task.data)
     if task.network is not None:
@@ -97,7 +144,8 @@ def compute_loss(task: Task, configuration: tuple[int, ...]) -> float:
 
     settings = dict(zip(task.parameters, configuration, strict=True))
     if task.is_classifier:
-        return 1.0 - float(cross_val_score(RandomForestClassifier(**settings, random_state=FOREST_SEED), X, y.astype(int), cv=3).mean())
+        classifier = RandomForestClassifier(**settings, random_state=FOREST_SEED)
+        return 1.0 - float(cross_val_score(classifier, X, y.astype(int), cv=3).mean())
     forest = RandomForestRegressor(**settings, random_state=FOREST_SEED)
     return -float(cross_val_score(forest, X, y, cv=3, scoring="neg_mean_squared_error").mean())
 
@@ -107,50 +155,22 @@ class ScoreTable:
 
     def __init__(self, path: Path, task: Task) -> None:
         self.path, self.task = path, task
-        self._read_to = -1
+        self._size_read = -1
         self._known: dict[tuple[int, ...], float] = {}
 
     def loss(self, configuration: tuple[int, ...]) -> float:
         """From the file where it is there, otherwise computed and appended."""
         size = self.path.stat().st_size if self.path.exists() else 0
-        if size != self._read_to:
-            self._known = {tuple(line["configuration"]): line["loss"] for line in read_lines(self.path)}
-            self._read_to = size
+        if size != self._size_read:
+            lines = read_lines(self.path)
+            self._known = {tuple(line["configuration"]): line["loss"] for line in lines}
+            self._size_read = size
         if configuration not in self._known:
             loss = float(rounded(compute_loss(self.task, configuration)))
             if not np.isfinite(loss):
-                raise ArithmeticError(
-                    f"{self.task.name} has no finite loss at {json.dumps(dict(zip(self.task.parameters, configuration, strict=True)))}"
-                )
-            append_line(self.path, {"configuration": list(configuration), "loss": loss} | made_with(*self.task.packages))
+                named = dict(zip(self.task.parameters, configuration, strict=True))
+                raise ArithmeticError(f"{self.task.name} has no finite loss at {json.dumps(named)}")
+            line = {"configuration": list(configuration), "loss": loss}
+            append_line(self.path, line | made_with(*self.task.packages))
             self._known[configuration] = loss
         return self._known[configuration]
-
-
-def tuning_jobs(tasks: Sequence[str], methods: Sequence[str], n_seeds: int | None, quick: bool) -> list[Job]:
-    """All runs, replication by replication, so that a cut-off study has whole ones."""
-    seeds = range(n_seeds or (1 if quick else N_SEEDS))
-    jobs: list[Job] = []
-    for seed in seeds:
-        for task in tasks:
-            for method in methods:
-                if method in TUNED_BY:
-                    settings = run_settings(method, 1 if quick else BUDGET, PAPER_SETTINGS | (QUICK if quick else {}))
-                    jobs.append({"experiment": "tuning", "problem": task, "method": method, "seed": seed, "settings": settings})
-    return jobs
-
-
-def run_tuning(job: Job, scores: Path) -> Line:
-    """The line of one replication; scores is the folder of the score tables."""
-    task = TASKS[job["problem"]]
-    table = ScoreTable(scores / f"{task.name}.jsonl", task)
-
-    def evaluate(point: Floats) -> tuple[Floats, float]:
-        configuration = tuple(int(v) for v in np.rint(point))
-        return np.array(configuration, dtype=float), table.loss(configuration)
-
-    rng = np.random.default_rng([job["seed"], *task.sizes])
-    start = task.points_at(rng.choice(task.n_cells, task.n_dims, replace=False))
-    y = np.array([evaluate(point)[1] for point in start])
-    run = optimise(evaluate, chooser_for(job, task), start, y, job["settings"]["budget"])
-    return as_line(job, task.n_dims, run, task.packages)

@@ -13,7 +13,9 @@ def test_the_tables_of_hard_use_are_those_of_the_lines() -> None:
     shown = re.findall(r"<!-- table: hard_use_(\w+) -->\n(.*?)\n<!-- end -->", page, re.DOTALL)
     assert len(shown) >= 6
     for name, table in shown:
-        assert table == found[name], f"{name} is stale; run python -m benchmarks.hard_use --tables and python -m studies.pages"
+        assert table == found[name], (
+            f"{name} is stale; run python -m benchmarks.hard_use --tables, then studies.pages"
+        )
 
 
 def test_lines_of_hard_use_can_be_replayed() -> None:

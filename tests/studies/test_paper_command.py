@@ -1,6 +1,5 @@
-"""`python -m studies.paper`: every experiment in small, bad input, and the committed lines behind the docs."""
+"""`python -m studies.paper`: every experiment in small, bad input, and the committed lines."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,18 +9,34 @@ import pytest
 from conftest import ROOT
 from studies.lines import append_line, processor, read_lines
 from studies.paper import __main__ as paper
-from studies.paper.experiments import EXPERIMENTS, Request, reproduce, tasks_of
-from studies.problems import tuning
+from studies.paper.experiments import EXPERIMENTS, PaperRequest, reproduce, tasks_of
+from studies.paper.runs import run_on_function, tuning_runs
+from studies.problems import TASKS, Task, tuning
 
 FIGURES = {
-    "intro_curves", "intro_surfaces", "intro_posterior", "functions_surfaces", "functions_curves", "profiles", "hyperpriors", "factors",
+    "intro_curves",
+    "intro_surfaces",
+    "intro_posterior",
+    "functions_surfaces",
+    "functions_curves",
+    "profiles",
+    "hyperpriors",
+    "factors",
     "tuning",
-}  # fmt: skip
+}
 TABLES = {
-    "intro", "functions_grid", "functions_true", "functions_hits", "functions_cpu", "profiles_paper", "profiles_exact",
+    "intro",
+    "functions_grid",
+    "functions_true",
+    "functions_hits",
+    "functions_cpu",
+    "profiles_paper",
+    "profiles_exact",
     "profiles_tolerance",
-    "hyperpriors", "open_settings", "tuning",
-}  # fmt: skip
+    "hyperpriors",
+    "open_settings",
+    "tuning",
+}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +53,10 @@ def test_quick_makes_every_table_and_figure(quick: Path) -> None:
     assert all(p.stat().st_size > 10_000 for p in (quick / "figures").iterdir())
     methods = {line["method"] for line in read_lines(quick / "functions.jsonl")}
     assert len(methods) == 9
-    assert {line["problem"] for line in read_lines(quick / "tuning.jsonl")} == {"rf-classifier", "rf-regressor"}
+    assert {line["problem"] for line in read_lines(quick / "tuning.jsonl")} == {
+        "rf-classifier",
+        "rf-regressor",
+    }
 
 
 def test_lines_say_all_that_a_replay_needs(quick: Path) -> None:
@@ -56,7 +74,9 @@ def test_lines_say_all_that_a_replay_needs(quick: Path) -> None:
         assert line["processor"] == processor()
 
 
-def test_a_second_time_nothing_is_run_and_the_tables_are_the_same(quick: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_time_nothing_is_run_and_the_tables_are_the_same(
+    quick: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = {p: p.read_bytes() for p in quick.rglob("*") if p.suffix in (".md", ".jsonl")}
     assert paper.main(["functions", "--quick", "--results", str(quick.parent)]) == 0
     assert paper.main(["all", "--quick", "--tables", "--results", str(quick.parent)]) == 0
@@ -65,13 +85,20 @@ def test_a_second_time_nothing_is_run_and_the_tables_are_the_same(quick: Path, c
 
 
 def test_a_replication_is_reproducible_from_its_line(quick: Path) -> None:
-    from studies.runner import run_job
-
     recorded = read_lines(quick / "functions.jsonl")
     for line in (
-        next(x for x in recorded if x["method"] == m and x["problem"] == "schaffer-shifted") for m in ("bktf-ei", "gpgrid-ucb", "tpe")
+        next(x for x in recorded if x["method"] == m and x["problem"] == "schaffer-shifted")
+        for m in ("bktf-ei", "gpgrid-ucb", "tpe")
     ):
-        assert run_job({name: line[name] for name in ("experiment", "problem", "method", "seed", "settings")})["values"] == line["values"]
+        assert (
+            run_on_function(
+                {
+                    name: line[name]
+                    for name in ("experiment", "problem", "method", "seed", "settings")
+                }
+            )["values"]
+            == line["values"]
+        )
 
 
 @pytest.mark.parametrize(
@@ -91,58 +118,109 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert error.count("\n") == 1
 
 
-def test_some_methods_do_not_replace_the_tables_of_all(quick: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = {p: p.read_bytes() for p in quick.rglob("*") if p.suffix in (".md", ".png", ".jsonl") and "partial" not in p.parts}
-    assert paper.main(["all", "--quick", "--methods", "bktf-ei", "tpe", "--jobs", "2", "--results", str(quick.parent)]) == 0
+def test_some_methods_do_not_replace_the_tables_of_all(
+    quick: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {
+        p: p.read_bytes()
+        for p in quick.rglob("*")
+        if p.suffix in (".md", ".png", ".jsonl") and "partial" not in p.parts
+    }
+    assert (
+        paper.main(
+            [
+                "all",
+                "--quick",
+                "--methods",
+                "bktf-ei",
+                "tpe",
+                "--jobs",
+                "2",
+                "--results",
+                str(quick.parent),
+            ]
+        )
+        == 0
+    )
     assert {p: p.read_bytes() for p in before} == before
     assert "TPE" in (quick / "partial" / "tables" / "functions_hits.md").read_text()
     assert "GP" not in (quick / "partial" / "tables" / "functions_hits.md").read_text()
-    assert paper.main(["hyperpriors", "--quick", "--methods", "tpe", "--results", str(quick.parent)]) == 0
+    assert (
+        paper.main(["hyperpriors", "--quick", "--methods", "tpe", "--results", str(quick.parent)])
+        == 0
+    )
     assert "have no part in it" in capsys.readouterr().out
 
 
-def test_tables_of_an_empty_folder_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_of_an_empty_folder_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert paper.main(["profiles", "--tables", "--results", str(tmp_path)]) == 0
     assert "has no lines of these runs" in capsys.readouterr().out
 
 
-def test_networks_that_cannot_be_run_are_said_before_anything_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in ("keras", "jax") else object())
-    with pytest.raises(ValueError, match=r"need keras and jax, which is not installed; install bktf\[networks\]"):
-        reproduce("all", Request(folder=tmp_path, methods=[], tasks=["rf-regressor", "nn-regressor"]))
-    assert tasks_of(Request(folder=tmp_path, methods=[])) == ["rf-classifier", "rf-regressor"]
-    assert len(tasks_of(Request(folder=tmp_path, methods=[], tables_only=True))) == 6
+def test_networks_that_cannot_be_run_are_said_before_anything_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name: None if name in ("keras", "jax") else object()
+    )
+    with pytest.raises(
+        ValueError, match=r"need keras and jax, which is not installed; install bktf\[networks\]"
+    ):
+        reproduce(
+            "all", PaperRequest(folder=tmp_path, methods=[], tasks=["rf-regressor", "nn-regressor"])
+        )
+    assert tasks_of(PaperRequest(folder=tmp_path, methods=[])) == ["rf-classifier", "rf-regressor"]
+    assert len(tasks_of(PaperRequest(folder=tmp_path, methods=[], tables_only=True))) == 6
 
 
 def test_recorded_network_runs_are_shown_where_networks_cannot_be_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for job in tuning.tuning_jobs(list(tuning.TASKS), ["tpe"], None, False):
-        append_line(tmp_path / "tuning.jsonl", {**job, "n_start": 3, "values": [0.5] * 53})
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in ("keras", "jax") else object())
+    for key in tuning_runs(list(TASKS), ["tpe"], None, False):
+        append_line(tmp_path / "tuning.jsonl", {**key, "n_start": 3, "values": [0.5] * 53})
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name: None if name in ("keras", "jax") else object()
+    )
     monkeypatch.setattr("studies.paper.experiments.choose_methods", lambda _: ["tpe"])
-    reproduce("tuning", Request(folder=tmp_path, methods=[]))
+    reproduce("tuning", PaperRequest(folder=tmp_path, methods=[]))
     assert "NN regressor" in (tmp_path / "tables" / "tuning.md").read_text()
     assert "those that are recorded are shown" in capsys.readouterr().out
 
 
 def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "joblib" else object())
-    with pytest.raises(ValueError, match=r"need joblib, which is not installed; install bktf\[experiments\]"):
-        reproduce("intro", Request(folder=tmp_path, methods=[]))
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name: None if name == "joblib" else object()
+    )
+    with pytest.raises(
+        ValueError, match=r"need joblib, which is not installed; install bktf\[experiments\]"
+    ):
+        reproduce("intro", PaperRequest(folder=tmp_path, methods=[]))
 
 
-def test_help_does_not_import_what_the_experiments_need() -> None:
+@pytest.mark.parametrize("study", ["paper", "comparison"])
+def test_help_does_not_import_what_the_studies_need(study: str) -> None:
     heavy = ["joblib", "sklearn", "matplotlib", "optuna"]
-    code = f"import sys; from studies.paper import __main__ as paper; paper.make_parser(); print([m for m in {heavy} if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout == "[]\n"
+    code = (
+        f"import sys; from studies.{study} import __main__ as study; study.make_parser(); "
+        f"print([m for m in {heavy} if m in sys.modules])"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "[]\n"
+
+
+def test_the_experiments_known_to_the_command_line_are_those_there_are() -> None:
     assert tuple(EXPERIMENTS) == paper.EXPERIMENTS
 
 
-def test_scores_are_shared_through_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task, path, computed = tuning.TASKS["rf-regressor"], tmp_path / "scores.jsonl", []
+def test_scores_are_shared_through_their_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, path, computed = TASKS["rf-regressor"], tmp_path / "scores.jsonl", []
 
-    def fake(_: tuning.Task, configuration: tuple[int, ...]) -> float:
+    def fake(_: Task, configuration: tuple[int, ...]) -> float:
         computed.append(configuration)
         return float(sum(configuration))
 
@@ -166,25 +244,9 @@ def test_forest_losses_are_those_of_cross_validation() -> None:
     assert X.shape == (506, 13)
     each = []
     for train, held in KFold(3).split(X):
-        forest = RandomForestRegressor(n_estimators=12, max_depth=6, max_features=4, min_samples_split=3, random_state=0).fit(
-            X[train], y[train]
-        )
+        forest = RandomForestRegressor(
+            n_estimators=12, max_depth=6, max_features=4, min_samples_split=3, random_state=0
+        ).fit(X[train], y[train])
         each.append(((forest.predict(X[held]) - y[held]) ** 2).mean())
-    assert tuning.compute_loss(tuning.TASKS["rf-regressor"], (12, 6, 4, 3)) == pytest.approx(np.mean(each))
+    assert tuning.compute_loss(TASKS["rf-regressor"], (12, 6, 4, 3)) == pytest.approx(np.mean(each))
     assert tuning.load_data("digits")[0].shape == (1797, 64)
-
-
-@pytest.mark.skipif(not (ROOT / "studies" / "results" / "functions.jsonl").exists(), reason="installed without the recorded lines")
-def test_tables_of_the_docs_are_those_of_the_recorded_lines(tmp_path: Path) -> None:
-    """Every table in docs/reproduction.md is drawn anew from the committed lines."""
-    (tmp_path / "results").mkdir()
-    for path in (ROOT / "studies" / "results").glob("*.jsonl"):
-        (tmp_path / "results" / path.name).symlink_to(path)
-    assert paper.main(["all", "--tables", "--results", str(tmp_path / "results")]) == 0
-    text = (ROOT / "docs" / "reproduction.md").read_text()
-    named = re.findall(r"<!-- table: (\w+) -->\n", text)
-    assert set(named) == TABLES
-    for name in named:
-        table = (tmp_path / "results" / "tables" / f"{name}.md").read_text()
-        assert table in text, f"{name} in docs/reproduction.md is not what the lines give; run python -m studies.pages"
-        assert table == (ROOT / "studies" / "results" / "tables" / f"{name}.md").read_text()
