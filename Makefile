@@ -60,16 +60,16 @@ study-ascent: $(READY)
 	$(BIN)/python -m benchmarks.ascent
 
 study-reproduction: .venv-integrations/.ready
-	.venv-integrations/$(PROGRAMS)/bktf reproduce all
-	.venv-integrations/$(PROGRAMS)/python -m benchmarks.reproduction_page
+	.venv-integrations/$(PROGRAMS)/python -m studies.paper all
+	.venv-integrations/$(PROGRAMS)/python -m studies.pages
 
 study-comparison: .venv-peers/.ready
-	.venv-peers/$(PROGRAMS)/bktf compare
-	.venv-peers/$(PROGRAMS)/python -m benchmarks.reproduction_page
+	.venv-peers/$(PROGRAMS)/python -m studies.comparison
+	.venv-peers/$(PROGRAMS)/python -m studies.pages
 
 study-hard-use: $(READY)
 	$(BIN)/python -m benchmarks.hard_use
-	$(BIN)/python -m benchmarks.reproduction_page
+	$(BIN)/python -m studies.pages
 
 study-sampler: $(READY)
 	$(BIN)/python -m benchmarks.sampler_study

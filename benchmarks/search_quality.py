@@ -17,8 +17,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.same_suggestions import ROOT, child_seconds, store_revision, store_source
 from bktf.experiments.lines import Line, append_line, made_with
+
+from benchmarks.same_suggestions import ROOT, child_seconds, store_revision, store_source
 
 FITS = ROOT / "benchmarks" / "search_fits.py"
 LINES = ROOT / "benchmarks" / "results" / "search_quality.jsonl"

@@ -20,13 +20,13 @@ from optuna.distributions import BaseDistribution, FloatDistribution
 from optuna.samplers import BaseSampler, GPSampler
 
 import bktf
-from bktf.experiments.functions import hartmann6
-from bktf.experiments.lines import Line, append_line, made_with, read_lines
-from bktf.experiments.tables import markdown
+from bktf.test_functions import hartmann6
+from studies.lines import Line, append_line, made_with, read_lines
+from studies.table_writer import markdown
 
 ROOT = Path(__file__).parents[1]
 LINES = ROOT / "benchmarks" / "results" / "suggestion_cost.jsonl"
-TABLE = ROOT / "results" / "tables" / "suggestion_cost.md"
+TABLE = ROOT / "studies" / "results" / "tables" / "suggestion_cost.md"
 N_DIMS = 6
 N_TRIALS = (50, 100, 200, 299)
 N_SEEDS = 3

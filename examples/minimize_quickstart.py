@@ -8,7 +8,7 @@ from typing import Any
 from optuna.distributions import FloatDistribution
 
 import bktf
-from bktf.demo import tracking_error
+from bktf.test_functions import tracking_error
 
 
 def error(params: dict[str, Any]) -> float:

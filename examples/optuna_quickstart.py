@@ -6,7 +6,7 @@ Run: python examples/optuna_quickstart.py
 import optuna
 
 import bktf
-from bktf.demo import tracking_error
+from bktf.test_functions import tracking_error
 
 
 def objective(trial: optuna.Trial) -> float:

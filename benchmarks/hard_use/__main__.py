@@ -15,42 +15,42 @@ import numpy as np
 import optuna
 
 from benchmarks.hard_use import problems, studies
-from bktf.experiments.arena import CONTESTS, DEVELOPMENT
-from bktf.experiments.lines import Job, Line, key_of, read_lines, run_missing
-from bktf.experiments.standings import SHARES, duel, verdict
+from studies.comparison.rankings import SHARES, compare_pair, verdict
+from studies.lines import Line, RunKey, key_of, read_lines
+from studies.problems import COMPARISON_PROBLEMS, DEVELOPMENT
+from studies.runner import run_missing
 
 LINES = Path(__file__).parents[1] / "results" / "hard_use.jsonl"
 NOISE_START = LINES.with_name("noise_start.jsonl")
-COMPARE = Path(__file__).parents[2] / "results" / "compare.jsonl"
+COMPARE = Path(__file__).parents[2] / "studies" / "results" / "compare.jsonl"
 NOISY_START, SMALL_START = (f"chains start at a noise precision of {precision}" for precision in ("100", "3e4"))
-TABLES = Path(__file__).parents[2] / "results" / "tables"
-NAMES = ("experiment", "problem", "method", "seed", "settings")
+TABLES = Path(__file__).parents[2] / "studies" / "results" / "tables"
 RECORDED = "bktf-before"  # lines of the version before; no more of them can be made
 
 
-def _jobs(experiment: str, cases: Sequence[tuple[str, Mapping[str, object]]], methods: Sequence[str], n_seeds: int) -> list[Job]:
+def _runs(experiment: str, cases: Sequence[tuple[str, Mapping[str, object]]], methods: Sequence[str], n_seeds: int) -> list[RunKey]:
     return [
         {"experiment": experiment, "problem": name, "method": method, "seed": seed, "settings": settings}
         for seed in range(n_seeds) for name, settings in cases for method in methods
     ]  # fmt: skip
 
 
-def jobs_of(study: str) -> list[Job]:
+def runs_of(study: str) -> list[RunKey]:
     """All runs of a study."""
     if study == "long":
         cases = [(name, {"history": n}) for name in problems.LONG for n in problems.HISTORIES]
-        return _jobs(study, cases, ("random", RECORDED, "bktf"), problems.LONG_SEEDS)
+        return _runs(study, cases, ("random", RECORDED, "bktf"), problems.LONG_SEEDS)
     if study == "pruned":
         scales = [("bowl", {"scale": scale, "pruner": "median"}) for scale in problems.PRUNED_SCALES.values()]
-        return _jobs(study, [*scales, ("bowl", {"scale": 1.0, "pruner": "none"})], ("tpe", RECORDED, "bktf"), problems.PRUNED_SEEDS)
+        return _runs(study, [*scales, ("bowl", {"scale": 1.0, "pruner": "none"})], ("tpe", RECORDED, "bktf"), problems.PRUNED_SEEDS)
     if study == "outliers":
-        return _jobs(
+        return _runs(
             study, [("bowl", {"size": size}) for size in problems.OUTLIER_SIZES], ("random", RECORDED, "bktf"), problems.OUTLIER_SEEDS
         )
     if study == "noise":
         methods = ("random", "tpe", RECORDED, "bktf", "bktf-repeats")
-        return _jobs(study, [(name, {}) for name in problems.NOISY], methods, problems.NOISY_SEEDS)
-    return _jobs(study, [("screen", {})], ("tpe", RECORDED, "bktf", "bktf-process"), problems.CATEGORY_SEEDS)
+        return _runs(study, [(name, {}) for name in problems.NOISY], methods, problems.NOISY_SEEDS)
+    return _runs(study, [("screen", {})], ("tpe", RECORDED, "bktf", "bktf-process"), problems.CATEGORY_SEEDS)
 
 
 def long_table(lines: Sequence[Line]) -> str:
@@ -87,9 +87,9 @@ def plain_table(study: str, number: str, lines: Sequence[Line], by: str | None) 
 
 def start_table() -> str:
     """Regret on the development half where chains of a process start with noise of a tenth of the spread, and with small noise."""
-    contests = [c for c in CONTESTS.values() if c.half == DEVELOPMENT]
+    development = [p for p in COMPARISON_PROBLEMS.values() if p.half == DEVELOPMENT]
     lines = [*read_lines(NOISE_START), *(x for x in read_lines(COMPARE) if x["method"] == "random")]
-    found = duel(lines, contests, NOISY_START, SMALL_START)
+    found = compare_pair(lines, development, NOISY_START, SMALL_START)
     assert found is not None
     rows = ["| share of the budget | a tenth of the spread | small | difference | |", "|---|---|---|---|---|"]
     for share, one, two, low, high in zip(SHARES, found.first, found.second, found.low, found.high, strict=True):
@@ -115,11 +115,11 @@ def tables(lines: Sequence[Line]) -> dict[str, str]:
 
 def main() -> None:
     """Make the runs that are missing and print the tables."""
-    runs: dict[str, Callable[[Job], Line]] = {
+    work: dict[str, Callable[[RunKey], Line]] = {
         "long": studies.run_long, "pruned": studies.run_pruned, "outliers": studies.run_outliers, "noise": studies.run_noise,
     }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("studies", nargs="*", help=f"of {', '.join(runs)}, categories; by default all but the last")
+    parser.add_argument("studies", nargs="*", help=f"of {', '.join(work)}, categories; by default all but the last")
     parser.add_argument("--table", type=Path, help="CSV file for categories")
     parser.add_argument("--methods", nargs="+", help="only these")
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
@@ -128,15 +128,15 @@ def main() -> None:
     asked = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     if asked.table is not None:
-        runs["categories"] = partial(studies.run_categories, table=asked.table)
-    for study in [] if asked.tables else asked.studies or list(runs):
-        if study not in runs:
-            parser.error(f"a study must be one of {', '.join(runs)} (categories with --table); got {study!r}")
-        jobs = [
-            job for job in jobs_of(study) if job["method"] in (asked.methods or ("random", "tpe", "bktf", "bktf-repeats", "bktf-process"))
+        work["categories"] = partial(studies.run_categories, table=asked.table)
+    for study in [] if asked.tables else asked.studies or list(work):
+        if study not in work:
+            parser.error(f"a study must be one of {', '.join(work)} (categories with --table); got {study!r}")
+        keys = [
+            key for key in runs_of(study) if key["method"] in (asked.methods or ("random", "tpe", "bktf", "bktf-repeats", "bktf-process"))
         ]
-        run_missing(asked.lines, jobs, NAMES, runs[study], asked.jobs, study)
-    for name, table in tables(list({key_of(line, NAMES): line for line in read_lines(asked.lines)}.values())).items():
+        run_missing(asked.lines, keys, work[study], asked.jobs)
+    for name, table in tables(list({key_of(line): line for line in read_lines(asked.lines)}.values())).items():
         print(f"\n{name}\n\n{table}")
         if asked.lines == LINES:
             (TABLES / f"hard_use_{name}.md").write_text(table + "\n", encoding="utf-8")

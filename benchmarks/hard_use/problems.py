@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from bktf.experiments.classics import ackley, levy, rosenbrock
-from bktf.experiments.problems import PROBLEMS
+from studies.problems import PAPER_PROBLEMS
+from studies.problems.classics import ackley, levy, rosenbrock
 
 Floats = NDArray[np.float64]
 Params = dict[str, Any]
+HARTMANN = PAPER_PROBLEMS["hartmann6"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ LONG: dict[str, HardProblem] = {  # after 280, 320 and 700 trials of TPE
     "levy10r": HardProblem(_box(10, -6.0, 6.0), _on_vector(lambda X: levy((X - 1.0) @ ROTATION_10.T + 1.0))),
     "hartmann6-grid": HardProblem(
         {f"x{d}": IntDistribution(0, 11) for d in range(6)},
-        _on_vector(lambda X: PROBLEMS["hartmann6"].function(PROBLEMS["hartmann6"].points(X.astype(int)))),
+        _on_vector(lambda X: HARTMANN.array_function(HARTMANN.grid.points(X.astype(int)))),
         -3.214562,
     ),
 }  # fmt: skip
@@ -100,7 +101,7 @@ OUTLIER_TRIALS, OUTLIER_SEEDS = 50, 10
 BOWL_4 = np.array([0.3, -0.2, 0.1, -0.4])
 NOISY: dict[str, tuple[HardProblem, float]] = {  # with the standard deviation of the noise, that of the function over its box
     "bowl4": (HardProblem(_box(4, -1.0, 1.0), _on_vector(lambda X: ((X - BOWL_4) ** 2).sum(axis=1))), 0.6),
-    "hartmann6": (HardProblem(_box(6, 0.0, 1.0), _on_vector(PROBLEMS["hartmann6"].function), -3.322368), 0.38),
+    "hartmann6": (HardProblem(_box(6, 0.0, 1.0), _on_vector(HARTMANN.array_function), -3.322368), 0.38),
 }
 NOISY_TRIALS, NOISY_SEEDS = 60, 20
 

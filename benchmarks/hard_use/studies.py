@@ -13,10 +13,10 @@ from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 import bktf
 from benchmarks.hard_use import problems
 from benchmarks.hard_use.problems import HardProblem, Params
-from bktf.experiments.lines import Job, Line, made_with, rounded
+from studies.lines import Line, RunKey, made_with, rounded
 
 SETTINGS: dict[str, dict[str, Any]] = {  # of bktf by method; "before" has recorded lines only
-    "bktf": {}, "bktf-before": {}, "bktf-process": {"model": "process"}, "bktf-repeats": {"allow_repeats": True},
+    "bktf": {}, "bktf-before": {}, "bktf-process": {"rank": math.inf}, "bktf-repeats": {"allow_repeats": True},
 }  # fmt: skip
 
 
@@ -43,57 +43,57 @@ def run_trials(
     return points, values
 
 
-def run_long(job: Job) -> Line:
+def run_long(key: RunKey) -> Line:
     """The next suggestions after a history made by TPE, and as many random points."""
-    problem, seed, n = problems.LONG[job["problem"]], job["seed"], job["settings"]["history"]
+    problem, seed, n = problems.LONG[key["problem"]], key["seed"], key["settings"]["history"]
     history = optuna.create_study(sampler=TPESampler(seed=seed))
     run_trials(history, problem, n, lambda params, _: problem.function(params))
-    study = optuna.create_study(sampler=sampler_of(job["method"], seed, problem))
+    study = optuna.create_study(sampler=sampler_of(key["method"], seed, problem))
     study.add_trials(history.trials)
-    n_next = 2000 if job["method"] == "random" else problems.N_NEXT
+    n_next = 2000 if key["method"] == "random" else problems.N_NEXT
     points, values = run_trials(study, problem, n_next, lambda params, _: problem.function(params))
-    found = {"values": rounded(values)} if job["method"] == "random" else {"points": points, "values": rounded(values)}
-    return {**job, **found, **made_with("optuna")}
+    found = {"values": rounded(values)} if key["method"] == "random" else {"points": points, "values": rounded(values)}
+    return {**key, **found, **made_with("optuna")}
 
 
-def run_outliers(job: Job) -> Line:
+def run_outliers(key: RunKey) -> Line:
     """A tenth of the values, by trial number, has a large number added."""
-    problem, seed, size = problems.OUTLIERS, job["seed"], job["settings"]["size"]
-    study = optuna.create_study(sampler=sampler_of(job["method"], seed, problem))
+    problem, seed, size = problems.OUTLIERS, key["seed"], key["settings"]["size"]
+    study = optuna.create_study(sampler=sampler_of(key["method"], seed, problem))
     is_huge = np.random.default_rng([seed, 5]).random(problems.OUTLIER_TRIALS) < problems.OUTLIER_SHARE
     points, values = run_trials(study, problem, problems.OUTLIER_TRIALS, lambda p, i: problem.function(p) + size * float(is_huge[i]))
     seen = [v for v, huge in zip(values, is_huge, strict=True) if not huge or not size]
-    return {**job, "best": rounded(min(seen)), "points": points, "values": rounded(values), **made_with("optuna")}
+    return {**key, "best": rounded(min(seen)), "points": points, "values": rounded(values), **made_with("optuna")}
 
 
-def run_noise(job: Job) -> Line:
+def run_noise(key: RunKey) -> Line:
     """The true value at the point that is returned: the best observed and, of bktf, the best expected."""
-    problem, noise = problems.NOISY[job["problem"]]
-    errors = iter(noise * np.random.default_rng([job["seed"], 11]).standard_normal(problems.NOISY_TRIALS))
-    line: Line = dict(job)
-    if job["method"].startswith("bktf"):
+    problem, noise = problems.NOISY[key["problem"]]
+    errors = iter(noise * np.random.default_rng([key["seed"], 11]).standard_normal(problems.NOISY_TRIALS))
+    line: Line = dict(key)
+    if key["method"].startswith("bktf"):
         result = bktf.minimize(
-            lambda p: problem.function(p) + float(next(errors)), problem.space, problems.NOISY_TRIALS, seed=job["seed"],
-            **SETTINGS[job["method"]],
+            lambda p: problem.function(p) + float(next(errors)), problem.space, problems.NOISY_TRIALS, seed=key["seed"],
+            **SETTINGS[key["method"]],
         )  # fmt: skip
         points = [list(t.params.values()) for t in result.study.trials]
         line["at_best_observed"] = rounded(problem.function(result.x))
         if hasattr(result, "x_expected"):
             line["at_best_expected"] = rounded(problem.function(result.x_expected))
     else:
-        study = optuna.create_study(sampler=sampler_of(job["method"], job["seed"], problem))
+        study = optuna.create_study(sampler=sampler_of(key["method"], key["seed"], problem))
         points, _ = run_trials(study, problem, problems.NOISY_TRIALS, lambda p, _: problem.function(p) + float(next(errors)))
         line["at_best_observed"] = rounded(problem.function(study.best_params))
     values = [problem.function(dict(zip(problem.space, point, strict=True))) for point in points]
     return {**line, "points": points, "values": rounded(values), **made_with("optuna")}
 
 
-def run_pruned(job: Job) -> Line:
+def run_pruned(key: RunKey) -> Line:
     """A study with a median pruner; what is reported has a scale of its own."""
-    problem, seed, scale = problems.PRUNED, job["seed"], job["settings"]["scale"]
-    unpruned = job["settings"]["pruner"] == "none"
+    problem, seed, scale = problems.PRUNED, key["seed"], key["settings"]["scale"]
+    unpruned = key["settings"]["pruner"] == "none"
     pruner = optuna.pruners.NopPruner() if unpruned else optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=2)
-    study = optuna.create_study(sampler=sampler_of(job["method"], seed, problem), pruner=pruner)
+    study = optuna.create_study(sampler=sampler_of(key["method"], seed, problem), pruner=pruner)
     rng = np.random.default_rng([seed, 23])
 
     def objective(trial: optuna.Trial) -> float:
@@ -110,10 +110,10 @@ def run_pruned(job: Job) -> Line:
     pruned = [t.state == optuna.trial.TrialState.PRUNED for t in study.trials]
     points = [list(t.params.values()) for t in study.trials]
     best = rounded(float(study.best_value))
-    return {**job, "best": best, "pruned_of_last_20": int(sum(pruned[-20:])), "points": points, **made_with("optuna")}
+    return {**key, "best": best, "pruned_of_last_20": int(sum(pruned[-20:])), "points": points, **made_with("optuna")}
 
 
-def run_categories(job: Job, table: Path) -> Line:
+def run_categories(key: RunKey, table: Path) -> Line:
     """A complete screen of unordered factors from a CSV file, its last column the result; larger is better."""
     import csv
 
@@ -123,6 +123,6 @@ def run_categories(job: Job, table: Path) -> Line:
     yields = {tuple(row[:-1]): float(row[-1]) for row in rows}
     space: dict[str, Any] = {name: CategoricalDistribution(values) for name, values in zip(header, levels, strict=False)}
     problem = HardProblem(space, lambda p: -yields[tuple(p[name] for name in space)], -max(yields.values()))
-    study = optuna.create_study(sampler=sampler_of(job["method"], job["seed"], problem))
+    study = optuna.create_study(sampler=sampler_of(key["method"], key["seed"], problem))
     points, values = run_trials(study, problem, problems.CATEGORY_TRIALS, lambda p, _: problem.function(p))
-    return {**job, "best": rounded(-min(values)), "points": points, "values": rounded(values), **made_with("optuna")}
+    return {**key, "best": rounded(-min(values)), "points": points, "values": rounded(values), **made_with("optuna")}

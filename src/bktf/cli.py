@@ -1,4 +1,4 @@
-"""The command line: `bktf demo`, `bktf suggest` for experiments run by hand, `bktf reproduce` for the paper's."""
+"""The command line: `bktf demo`, and `bktf suggest` for experiments run by hand."""
 
 import argparse
 import importlib.util
@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from bktf._version import __version__
 
-EXPERIMENTS = ("intro", "functions", "profiles", "hyperpriors", "factors", "tuning")  # of `bktf reproduce`; known without its imports
+MOVED = {"reproduce": "studies.paper", "compare": "studies.comparison"}  # commands that have left the package
 
 
 class _Parser(argparse.ArgumentParser):
@@ -53,54 +53,6 @@ def make_parser() -> argparse.ArgumentParser:
     suggest.add_argument("--png", type=Path, metavar="FILE", help="draw that as a picture (needs the extra plots)")
     suggest.add_argument("--init", action="store_true", help="write a commented example of both files")
     suggest.add_argument("--seed", type=_not_negative, default=0, help="same seed and files, same suggestions (default: 0)")
-    reproduce = commands.add_parser(
-        "reproduce", help="the experiments of the paper, tables and figures", description="Make the runs of the paper's experiments that "
-        "are missing, then print our tables with the paper's figures beside them and draw the figures. Every run is a line of a file in "
-        "the folder, so a run that was cut off goes on where it was. Needs the extra experiments (and networks for the network tasks).",
-        epilog="example: bktf reproduce functions --methods bktf tpe --seeds 3",
-    )  # fmt: skip
-    reproduce.add_argument("experiment", choices=(*EXPERIMENTS, "all"), help="which one")
-    reproduce.add_argument(
-        "--seeds", type=_at_least_one, metavar="N", help="replications, of seeds 0 to N - 1 (default: the paper's number)"
-    )
-    reproduce.add_argument(
-        "--methods", nargs="+", default=[], metavar="METHOD", help="methods or families, as bktf or gp-ei (default: all)"
-    )
-    reproduce.add_argument("--tasks", nargs="+", default=[], metavar="TASK", help="tasks of tuning, as rf-classifier (default: all)")
-    reproduce.add_argument(
-        "--jobs", type=_at_least_one, default=os.cpu_count() or 1, metavar="N", help="runs at a time (default: one per processor)"
-    )
-    reproduce.add_argument(
-        "--results", type=Path, default=Path("results"), metavar="FOLDER", help="lines, tables, figures (default: results)"
-    )
-    reproduce.add_argument("--quick", action="store_true", help="tiny budgets, no networks, in FOLDER/quick: to see that everything works")
-    reproduce.add_argument("--tables", action="store_true", help="draw tables and figures of the lines that are there, run nothing")
-    compare = commands.add_parser(
-        "compare", help="bktf against other packages on many problems", description="Run bktf and other packages at their own defaults on "
-        "problems of many kinds, from the same start points, and print standings. Every run is a line of FOLDER/compare.jsonl; those that "
-        "are there are not made again. Needs the extra experiments, and peers for all methods.",
-        epilog="example: bktf compare --methods bktf tpe random --half development --seeds 3",
-    )  # fmt: skip
-    compare.add_argument(
-        "--methods",
-        nargs="+",
-        default=[],
-        metavar="METHOD",
-        help="as bktf or tpe (default: all); random always",
-    )
-    compare.add_argument("--problems", nargs="+", default=[], metavar="PROBLEM", help="as levy4r (default: all)")
-    compare.add_argument("--half", choices=("development", "test"), help="only the problems of one half")
-    compare.add_argument("--seeds", type=_at_least_one, metavar="N", help="runs of each (default: 10, fewer for dear peers)")
-    compare.add_argument(
-        "--jobs", type=_at_least_one, default=os.cpu_count() or 1, metavar="N", help="runs at a time (default: all processors)"
-    )
-    compare.add_argument(
-        "--results", type=Path, default=Path("results"), metavar="FOLDER", help="lines, tables, figures (default: results)"
-    )
-    compare.add_argument("--quick", action="store_true", help="a few problems, tiny budgets, three methods, in FOLDER/quick")
-    compare.add_argument("--variants", action="store_true", help="only other settings of bktf, on the development half")
-    compare.add_argument("--goals", action="store_true", help="only the paper's grids within the paper's budget, 20 seeds, with bktf")
-    compare.add_argument("--tables", action="store_true", help="tables and figures of the lines that are there, run nothing")
     return parser
 
 
@@ -124,11 +76,18 @@ def _whole(text: str, least: int) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is 0 where it worked, 2 on bad input, 130 after Ctrl-C."""
-    options = make_parser().parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given and given[0] in MOVED:
+        print(
+            f"bktf {given[0]}: the studies are run from a checkout: python -m {MOVED[given[0]]} {' '.join(given[1:])}".rstrip(),
+            file=sys.stderr,
+        )
+        return 2
+    options = make_parser().parse_args(given)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that has no ± or bars shows ? instead
     try:
-        code = {"demo": run_demo, "suggest": run_suggest, "reproduce": run_reproduce, "compare": run_compare}[options.command](options)
+        code = {"demo": run_demo, "suggest": run_suggest}[options.command](options)
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # whoever read our output has had enough
@@ -177,46 +136,4 @@ def run_suggest(options: argparse.Namespace) -> int:
     if options.png is not None:
         drawn = found.posterior is not None and found.experiments
         print(f"drew {options.png}" if drawn else "nothing to draw yet: the start design fills the space before there is a model")
-    return 0
-
-
-def run_reproduce(options: argparse.Namespace) -> int:
-    """`bktf reproduce`; a missing extra or an unknown method is one line and exit code 2."""
-    from bktf.experiments.reproduce import Request, reproduce  # as above
-
-    folder = options.results / "quick" if options.quick else options.results
-    try:
-        reproduce(
-            options.experiment,
-            Request(
-                folder=folder, methods=options.methods, tasks=options.tasks, n_seeds=options.seeds, n_jobs=options.jobs,
-                quick=options.quick, tables_only=options.tables,
-            ),
-        )  # fmt: skip
-    except BrokenPipeError:
-        raise
-    except (ValueError, OSError, ArithmeticError) as error:
-        print(f"bktf reproduce: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    return 0
-
-
-def run_compare(options: argparse.Namespace) -> int:
-    """`bktf compare`; an unknown name or a missing package is one line and exit code 2."""
-    from bktf.experiments.compare import Comparison, compare  # as above
-
-    folder = options.results / "quick" if options.quick else options.results
-    try:
-        compare(
-            Comparison(
-                folder=folder, methods=options.methods, problems=options.problems, half=options.half, n_seeds=options.seeds,
-                n_jobs=options.jobs, quick=options.quick, tables_only=options.tables, goals=options.goals,
-                variants=options.variants,
-            )
-        )  # fmt: skip
-    except BrokenPipeError:
-        raise
-    except (ValueError, OSError, ArithmeticError) as error:
-        print(f"bktf compare: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
     return 0

@@ -1,13 +1,13 @@
-"""Problems to try: the Hartmann function of `bktf demo`, with a narrow optimum and several false ones, and a PID controller."""
+"""`bktf demo`: the Hartmann function in six dimensions, with a narrow optimum and several false ones."""
 
-import math
 import sys
 from typing import Any
 
 import numpy as np
 
-from bktf.experiments.functions import hartmann6 as hartmann6_at
 from bktf.optimize import Result, minimize
+from bktf.test_functions import hartmann6 as hartmann6_at
+from bktf.test_functions import tracking_error as tracking_error  # where the first README had it
 
 OPTIMUM = -3.32237
 SPACE = {f"x{d + 1}": (0.0, 1.0) for d in range(6)}
@@ -16,27 +16,6 @@ SPACE = {f"x{d + 1}": (0.0, 1.0) for d in range(6)}
 def hartmann6(params: dict[str, Any]) -> float:
     """The Hartmann function of x1 … x6 in [0, 1]."""
     return float(hartmann6_at(np.array([[params[name] for name in SPACE]]))[0])
-
-
-def tracking_error(gain: float, integral: float, derivative: float, filter_time: float = 0.05) -> float:
-    """How badly a PID controller follows a step: time-weighted absolute error of 10 seconds, plus a penalty on overshoot.
-
-    The plant is 1 / ((s + 1)(0.5 s + 1)(0.2 s + 1)) with its input limited to ±5; an unstable loop gives a large but finite error.
-    """
-    dt, a, b, c = 0.01, 0.0, 0.0, 0.0
-    accumulated, filtered, before, total, highest = 0.0, 0.0, 1.0, 0.0, 0.0
-    for step in range(1000):
-        error = 1.0 - c
-        accumulated += error * dt
-        filtered += ((error - before) / dt - filtered) * min(1.0, dt / filter_time)
-        before = error
-        drive = max(-5.0, min(5.0, gain * error + integral * accumulated + derivative * filtered))
-        a += dt * (drive - a)
-        b += dt * (a - b) / 0.5
-        c += dt * (b - c) / 0.2
-        total += dt * math.sqrt(step * dt) * abs(error)
-        highest = max(highest, c)
-    return total + 5.0 * max(0.0, highest - 1.02)
 
 
 def run_demo(n_trials: int, seed: int) -> Result:

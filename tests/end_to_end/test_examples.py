@@ -46,6 +46,8 @@ def test_the_demo_finds_a_good_point_and_says_how_good() -> None:
         (["demo", "--evaluations", "few"], "must be a whole number of at least 1; got 'few'"),
         (["dream"], "invalid choice: 'dream'"),
         ([], "the following arguments are required: COMMAND"),
+        (["reproduce", "all", "--quick"], "the studies are run from a checkout: python -m studies.paper all --quick"),
+        (["compare"], "the studies are run from a checkout: python -m studies.comparison"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str) -> None:

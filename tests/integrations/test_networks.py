@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bktf.experiments import networks, tuning
-from bktf.experiments.networks import CLASSIFIER, REGRESSOR, NetworkTask
+from studies.problems import networks, tuning
+from studies.problems.networks import CLASSIFIER, REGRESSOR, NetworkTask
 
 
 def _data(task: NetworkTask) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -93,11 +93,11 @@ def test_batches_hold_every_row_once_and_end_with_padding() -> None:
 def test_a_network_task_runs_through_the_command(tmp_path: object) -> None:
     from pathlib import Path
 
-    from bktf import cli
-    from bktf.experiments.lines import read_lines
+    from studies.lines import read_lines
+    from studies.paper import __main__ as paper
 
     folder = Path(str(tmp_path))
     arguments = ["--quick", "--tasks", "nn-regressor", "nn-regressor-leaky", "--methods", "tpe", "bktf-ei", "--jobs", "1"]
-    assert cli.main(["reproduce", "tuning", *arguments, "--results", str(folder)]) == 0
+    assert paper.main(["tuning", *arguments, "--results", str(folder)]) == 0
     assert len(read_lines(folder / "quick" / "tuning.jsonl")) == 4
     assert len(read_lines(folder / "quick" / "scores" / "nn-regressor.jsonl")) >= 4

@@ -30,9 +30,11 @@ from typing import Any
 
 from mutation_list import MUTATIONS, UNNOTICED, Mutation
 
-from bktf.experiments.lines import append_line, made_with, read_lines
-
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))  # a script: its own folder is on the path, the checkout is not
+
+from studies.lines import append_line, made_with, read_lines  # noqa: E402
+
 RESULTS = Path(__file__).with_name("results.jsonl")
 WORK = ROOT / "build" / "mutations"
 COPY = WORK / "checkout"  # always the same folder: Numba's cache is named by it

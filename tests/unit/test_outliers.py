@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from bktf.engine.outliers import MIN_USUAL, find_outliers
-from bktf.experiments.classics import levy, rosenbrock
 from seeds import seeded
+from studies.problems.classics import levy, rosenbrock
 
 Floats = NDArray[np.float64]
 ORDERED = np.zeros(3, dtype=bool)

@@ -3,9 +3,8 @@
 from typing import Any
 
 from benchmarks.suggestion_cost import LINES, N_TRIALS, cost_table
-
-from bktf.experiments.lines import read_lines
 from conftest import ROOT
+from studies.lines import read_lines
 
 
 def line(method: str, n_trials: int, seed: int, cpu_seconds: float) -> dict[str, Any]:
@@ -22,5 +21,5 @@ def test_the_table_shows_the_latest_line_of_each_seed() -> None:
 
 def test_the_table_of_the_docs_is_that_of_the_recorded_lines() -> None:
     table = cost_table(read_lines(LINES)) + "\n"
-    assert table == (ROOT / "results" / "tables" / "suggestion_cost.md").read_text(encoding="utf-8")
-    assert table in (ROOT / "docs" / "performance.md").read_text(encoding="utf-8"), "run python -m benchmarks.reproduction_page"
+    assert table == (ROOT / "studies" / "results" / "tables" / "suggestion_cost.md").read_text(encoding="utf-8")
+    assert table in (ROOT / "docs" / "performance.md").read_text(encoding="utf-8"), "run python -m studies.pages"

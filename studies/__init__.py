@@ -1,0 +1,1 @@
+"""The paper's experiments, and bktf against other packages; not in the wheel."""

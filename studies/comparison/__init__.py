@@ -1,0 +1,1 @@
+"""bktf against other packages: python -m studies.comparison."""

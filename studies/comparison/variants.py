@@ -1,0 +1,132 @@
+"""Other settings of bktf on the development half: the choice of the default rests on them.
+
+`docs/model_choices.md` shows the table.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bktf import BKTFSampler, Priors
+from bktf.engine import EngineSettings, make_settings
+from studies.comparison.rankings import normalised
+from studies.comparison.runs import run_entry, settings_of
+from studies.lines import Line, RunKey, lines_of
+from studies.methods import Method, MethodEntry, OptunaMethod
+from studies.problems import COMPARISON_PROBLEMS, DEVELOPMENT, Problem
+from studies.recorded_settings import recorded_settings
+from studies.table_writer import markdown
+
+N_SEEDS = 2
+QUICK_PROBLEMS = ("grid-branin", "levy4r")
+WHOLE = Priors(process_share_logit_mean=-7.9, process_share_logit_var=0.01)
+MORE_NOISE = Priors(process_noise_rate=0.01)
+SHORT = Priors(process_lengthscale_log_mean=-1.6)
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # what it is, what differs from the default
+    "process": ("a process on finite spaces too", {"rank": math.inf}),
+    "process, plain": ("never of warped values", {"rank": math.inf, "compress": False}),
+    "process, whole": (
+        "no share of an axis is constant",
+        {"rank": math.inf, "priors": WHOLE},
+    ),
+    "process, more noise": (
+        "prior of the noise as for components",
+        {"rank": math.inf, "priors": MORE_NOISE},
+    ),
+    "process, short": (
+        "length-scales a priori half as long",
+        {"rank": math.inf, "priors": SHORT},
+    ),
+    "components": ("three products of factors everywhere", {"rank": 3}),
+    "components, adapting": (
+        "at most six, weights shrunk",
+        {"rank": 6, "adapt_rank": True},
+    ),
+    "components, offsets": (
+        "three, factors around offsets",
+        {"rank": 3, "offsets": True},
+    ),
+    "components, main effects": (
+        "two, and one for each dimension",
+        {"rank": 2, "main_effects": True},
+    ),
+    "both": (
+        "two components and a process in one sampler",
+        {"rank": 2, "residual_process": True, "n_sweeps": 120, "n_burn_in": 90},
+    ),
+}
+
+
+def strategy_of(name: str) -> EngineSettings:
+    """The settings of a variant."""
+    return make_settings("default", VARIANTS[name][1])
+
+
+def variant_runs(n_seeds: int, quick: bool) -> list[RunKey]:
+    """Every variant on the development half, seed by seed."""
+    names = [p.name for p in COMPARISON_PROBLEMS.values() if p.half == DEVELOPMENT]
+    return [
+        {
+            "experiment": "bktf-variants",
+            "problem": problem,
+            "method": variant,
+            "seed": seed,
+            "settings": settings_of("random", problem, quick)
+            | {"strategy": recorded_settings(strategy_of(variant))},
+        }
+        for seed in range(n_seeds)
+        for variant in VARIANTS
+        for problem in (QUICK_PROBLEMS if quick else names)
+    ]
+
+
+def run_variant(key: RunKey) -> Line:
+    """The line of one run of a variant."""
+
+    def make(problem: Problem, seed: int, _: Mapping[str, Any]) -> Method:
+        settings = replace(strategy_of(key["method"]), allow_repeats=problem.noise_std > 0)
+        space = dict(problem.space)
+        sampler = BKTFSampler.from_settings(settings, seed=seed, search_space=space)
+        return OptunaMethod(problem.space, sampler)
+
+    return run_entry(MethodEntry(key["method"], make, ("optuna",)), key)
+
+
+def variants_table(lines: Sequence[Line], n_seeds: int) -> str:
+    """Mean regret of each variant over the problems of each kind, and the cost of a suggestion.
+
+    The first row is the default on the same seeds.
+    """
+    problems = [
+        p
+        for p in COMPARISON_PROBLEMS.values()
+        if p.half == DEVELOPMENT and lines_of(lines, p.name, "process")
+    ]
+    rows = []
+    for name in ("bktf", *VARIANTS):
+        runs = [
+            [line for line in lines_of(lines, p.name, name) if line["seed"] < n_seeds]
+            for p in problems
+        ]
+        if not runs or not all(len(found) == n_seeds for found in runs):
+            continue
+        regret = {}
+        for p in problems:
+            by_seed = normalised(lines, p, name)
+            regret[p.name] = np.mean([r[-1] for seed, r in by_seed.items() if seed < n_seeds])
+        means = []
+        for kind in ("continuous", "grid", "mixed", "all"):
+            of_kind = [regret[p.name] for p in problems if kind in ("all", p.kind)]
+            means.append(np.mean(of_kind) if of_kind else np.nan)
+        spent = [
+            line["cpu_seconds"]["total"] / line["settings"]["budget"]
+            for found in runs
+            for line in found
+        ]
+        title, what = ("the default", "") if name == "bktf" else (name, VARIANTS[name][0])
+        rows.append([title, what, *(f"{m:.3f}" for m in means), f"{np.mean(spent):.2g}"])
+    head = ["settings", "what they are", "continuous", "grid", "mixed", "all", "CPU s"]
+    return markdown(head, rows)

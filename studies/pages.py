@@ -1,0 +1,39 @@
+"""Puts the tables of studies and benchmarks into the pages of docs/, at their markers.
+
+python -m studies.pages
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGES = tuple(
+    ROOT / "docs" / f"{name}.md"
+    for name in ("reproduction", "comparison", "model_choices", "performance")
+)
+TABLES = ROOT / "studies" / "results" / "tables"
+MARKER = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+def fill(text: str, tables: Path) -> str:
+    """The page with every table replaced by the one of its name."""
+    return MARKER.sub(
+        lambda m: f"{m[1]}{(tables / f'{m[2]}.md').read_text(encoding='utf-8')}{m[4]}", text
+    )
+
+
+def main() -> int:
+    """Fill all pages."""
+    for page in PAGES:
+        before = page.read_text(encoding="utf-8")
+        after = fill(before, TABLES)
+        page.write_text(after, encoding="utf-8")
+        print(
+            f"{page.name}: " + ("tables put in place" if after != before else "nothing to change")
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
