@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from bktf._compiled.numba_options import kernel, part
+from bktf._compiled import kernel, part
 
 EI = 0
 UCB = 1

@@ -11,10 +11,9 @@ import math
 
 import numpy as np
 
-from bktf._compiled.numba_options import kernel, part
+from bktf._compiled import kernel, part
 from bktf.acquisition.component_loops import LOG_ROOT_2PI, ROOT_HALF, log_expected_excess
-from bktf.gaussian_process.conditional_process import moments
-from bktf.gaussian_process.covariance import exponentiate
+from bktf.gaussian_process import exponentiate, moments
 
 
 @part

@@ -13,9 +13,7 @@ import math
 
 import numpy as np
 
-from bktf._compiled.cholesky import factor_cholesky
-from bktf._compiled.numba_options import kernel, part
-from bktf._compiled.slice_sampling import MAX_SHRINKS, open_slice, propose, shrink
+from bktf._compiled import MAX_SHRINKS, factor_cholesky, kernel, open_slice, part, propose, shrink
 
 EXTRA = 4  # the smallest whole number at which the entries of Σ have a variance
 MAX_LEVELS = 20  # for a full covariance

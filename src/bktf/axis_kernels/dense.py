@@ -10,9 +10,7 @@ import math
 
 import numpy as np
 
-from bktf._compiled.cholesky import factor_cholesky, pivoted_root, solve_lower, solve_upper
-from bktf._compiled.numba_options import kernel, part
-from bktf._compiled.slice_sampling import MAX_SHRINKS, open_slice, propose, shrink
+from bktf._compiled import MAX_SHRINKS, factor_cholesky, kernel, open_slice, part, pivoted_root, propose, shrink, solve_lower, solve_upper
 
 SQUARED_EXPONENTIAL = 4
 PERIODIC = 5

@@ -11,8 +11,7 @@ import math
 
 import numpy as np
 
-from bktf._compiled.numba_options import kernel, part
-from bktf._compiled.slice_sampling import MAX_SHRINKS, open_slice, propose, shrink
+from bktf._compiled import MAX_SHRINKS, kernel, open_slice, part, propose, shrink
 
 SERIES_BELOW = 0.5
 ONE_THIRD = 1.0 / 3.0

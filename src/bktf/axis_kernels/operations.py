@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf._compiled.numba_options import CUBE, FLOAT, GRID, INT, INTS, MATRIX, RNG, VECTOR, VOID, kernel, operation, part
+from bktf._compiled import CUBE, FLOAT, GRID, INT, INTS, MATRIX, RNG, VECTOR, VOID, kernel, operation, part
 from bktf.axis_kernels import categorical as levels
 from bktf.axis_kernels import dense, matern32
 from bktf.axis_kernels import state_space as statespace

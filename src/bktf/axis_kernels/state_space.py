@@ -21,8 +21,7 @@ import math
 
 import numpy as np
 
-from bktf._compiled.numba_options import kernel, part
-from bktf._compiled.slice_sampling import MAX_SHRINKS, open_slice, propose, shrink
+from bktf._compiled import MAX_SHRINKS, kernel, open_slice, part, propose, shrink
 
 STATIONARY_STEP = 1e3  # a step so long that nothing is remembered: exp(−1000) is 0 in double precision
 SERIES_TERMS = 24  # enough for double precision below SERIES_BELOW

@@ -7,9 +7,7 @@ import math
 
 import numpy as np
 
-from bktf._compiled.cholesky import draw_normal
-from bktf._compiled.numba_options import part
-from bktf._compiled.vector_loops import add_multiple, copy_into, inner
+from bktf._compiled import add_multiple, copy_into, draw_normal, inner, part
 
 
 @part

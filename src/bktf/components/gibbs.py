@@ -14,19 +14,21 @@ import math
 
 import numpy as np
 
-from bktf._compiled.numba_options import kernel, part
-from bktf._compiled.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
-from bktf._compiled.vector_loops import (
+from bktf._compiled import (
+    LOG_LENGTHSCALE_HIGH,
+    LOG_LENGTHSCALE_LOW,
     add_multiple,
     copy_into,
     fill,
     gather_alone,
     gather_evidence,
+    kernel,
     multiply,
+    part,
     scaled_product,
     to_pseudo_observations,
 )
-from bktf.axis_kernels.operations import update_factors
+from bktf.axis_kernels import update_factors
 from bktf.components.chain_state import Problem
 from bktf.components.conjugate_updates import shrinkage_shape, spread_weight_vars, update_offset, update_shrinkage
 

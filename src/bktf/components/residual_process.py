@@ -10,9 +10,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bktf._compiled.cholesky import draw_normal, solve_transposed
-from bktf._compiled.numba_options import FLOAT, INT, INTS, MATRIX, RNG, VECTOR, VOID, kernel, operation, part
-from bktf._compiled.vector_loops import add_multiple, copy_into, fill, inner
+from bktf._compiled import (
+    FLOAT,
+    INT,
+    INTS,
+    MATRIX,
+    RNG,
+    VECTOR,
+    VOID,
+    add_multiple,
+    copy_into,
+    draw_normal,
+    fill,
+    inner,
+    kernel,
+    operation,
+    part,
+    solve_transposed,
+)
 from bktf.components.conjugate_updates import update_noise, update_weights
 from bktf.gaussian_process import parameter_updates
 

@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bktf._compiled.cholesky import solve_transposed
-from bktf._compiled.numba_options import kernel, part
+from bktf._compiled import kernel, part, solve_transposed
 from bktf._typing import Bools, Floats, Ints
 from bktf.gaussian_process import parameter_updates
 from bktf.gaussian_process.covariance import correlations
 from bktf.gaussian_process.process_model import pair_separations
-from bktf.product_forms.cp_tensors import Moments
+from bktf.product_forms import Moments
 
 MAX_JOINT = 256  # points that are drawn together; beyond that, block after block
 MIN_VARIANCE_SHARE = 1e-14  # of the variance before anything was observed: what is left of it is not known better than this

@@ -14,8 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf._compiled.numba_options import kernel, part
-from bktf._compiled.vector_loops import fill
+from bktf._compiled import fill, kernel, part
 
 Floats = NDArray[np.float64]
 

@@ -10,10 +10,19 @@ import math
 
 import numpy as np
 
-from bktf._compiled.cholesky import draw_normal, factor_upper, pivoted_root, solve_transposed
-from bktf._compiled.numba_options import kernel, part
-from bktf._compiled.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW, MAX_SHRINKS
-from bktf._compiled.vector_loops import copy_into, inner
+from bktf._compiled import (
+    LOG_LENGTHSCALE_HIGH,
+    LOG_LENGTHSCALE_LOW,
+    MAX_SHRINKS,
+    copy_into,
+    draw_normal,
+    factor_upper,
+    inner,
+    kernel,
+    part,
+    pivoted_root,
+    solve_transposed,
+)
 from bktf.gaussian_process.covariance import LOG_ODDS_HIGH, correlate, correlations_along, multiply_axes, multiply_axis, share_of
 
 SLICE_WIDTH = 2.0  # standard deviations of the prior

@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bktf._compiled.numba_options import kernel, record
-from bktf._compiled.paced_calls import Progress, paced
+from bktf._compiled import Progress, kernel, paced, record
 from bktf._typing import Floats
 from bktf.gaussian_process.parameter_updates import draw_parameters, update_parameters
 from bktf.gaussian_process.process_model import ProcessProblem

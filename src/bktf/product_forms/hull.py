@@ -14,7 +14,7 @@ Notation
 
 import numpy as np
 
-from bktf._compiled.numba_options import kernel, part
+from bktf._compiled import kernel, part
 
 
 @part
