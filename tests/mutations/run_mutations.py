@@ -120,41 +120,76 @@ def make_copy() -> None:
 def is_compiled(path: Path) -> bool:
     """Whether a file has functions that Numba compiles."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    from_jit = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "bktf._jit"]
-    return any(alias.name in ("kernel", "part", "operation") for node in from_jit for alias in node.names)
+    taken = [
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bktf._compiled")
+        for alias in node.names
+    ]
+    return not {"compiled", "compiled_part", "operation"}.isdisjoint(taken)
 
 
-def imports_of(path: Path) -> set[str]:
-    """Names of the package's modules that a file imports."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module == "bktf":
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bktf."):
-            found.add((node.module or "").split(".")[-1])
-    return found
+def modules_of(package: Path) -> dict[str, Path]:
+    """The files of the package by their dotted names, "bktf" included."""
+    names = {}
+    for path in source_files(package):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        names[".".join(parts).removesuffix(".__init__")] = path
+    return names
+
+
+def imported_names(path: Path) -> set[tuple[str, str]]:
+    """What a file imports from the package: (module, name)."""
+    return {
+        (node.module, alias.name)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "bktf"
+        for alias in node.names
+    }
+
+
+def import_graph(package: Path) -> dict[str, set[str]]:
+    """For each module those whose contents it imports; an interface is looked through."""
+    modules = modules_of(package)
+
+    def home(module: str, name: str) -> str:
+        """The module in which a name is defined."""
+        if f"{module}.{name}" in modules:
+            return f"{module}.{name}"
+        if module in modules and modules[module].name == "__init__.py":
+            for other, exported in imported_names(modules[module]):
+                if exported == name and other != module:
+                    return home(other, name)
+        return module
+
+    return {
+        module: {home(*pair) for pair in imported_names(path)} & modules.keys() - {module}
+        for module, path in modules.items()
+        if path.name != "__init__.py"
+    }
+
+
+def reachable(start: set[str], graph: dict[str, set[str]]) -> set[str]:
+    """Everything that edges lead to from some modules, themselves included."""
+    reached, new = set(start), set(start)
+    while new:
+        new = {other for module in new for other in graph.get(module, set())} - reached
+        reached |= new
+    return reached
 
 
 def above(module: str, package: Path) -> set[str]:
     """The module and all that import it, directly or not."""
-    imports = {path.stem: imports_of(path) for path in source_files(package)}
-    reached = {module}
-    while True:
-        more = {name for name, used in imports.items() if used & reached} - reached
-        if not more:
-            return reached
-        reached |= more
+    graph = import_graph(package)
+    users = {m: {user for user, used in graph.items() if m in used} for m in graph}
+    return reachable({module}, users)
 
 
 def compiled_files(package: Path) -> list[Path]:
     """Files with compiled functions, and all that they import: what compiled code depends on."""
-    by_name = {path.stem: path for path in source_files(package)}
-    reached = {name for name, path in by_name.items() if is_compiled(path)}
-    while True:
-        more = {used for name in reached for used in imports_of(by_name[name])} & by_name.keys() - reached
-        if not more:
-            return [by_name[name] for name in sorted(reached)]
-        reached |= more
+    modules = modules_of(package)
+    start = {name for name, path in modules.items() if is_compiled(path)}
+    return [modules[name] for name in sorted(reachable(start, import_graph(package)))]
 
 
 def common_cache() -> Path:
@@ -167,13 +202,14 @@ def cache_for(mutation: Mutation) -> Path:
     common, package = common_cache(), ROOT / "src" / "bktf"
     if package / mutation.file not in compiled_files(package):
         return common
-    own = CACHES / "own"
-    shutil.rmtree(own, ignore_errors=True)
-    shutil.copytree(common, own)
-    for module in above(Path(mutation.file).stem, package):
-        for entry in own.rglob(f"{module}.*.nbi"):
+    private = CACHES / "own"
+    shutil.rmtree(private, ignore_errors=True)
+    shutil.copytree(common, private)
+    changed = ".".join(("bktf", *Path(mutation.file).with_suffix("").parts))
+    for module in above(changed, package):  # Numba names entries by the last part of the module's name
+        for entry in private.rglob(f"{module.split('.')[-1]}.*.nbi"):
             entry.unlink()
-    return own
+    return private
 
 
 def link_cache(cache: Path) -> None:
