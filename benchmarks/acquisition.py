@@ -55,7 +55,10 @@ def enumerate_improvement(posterior: bktf.Posterior) -> float:
 def against_enumeration(posterior: bktf.Posterior) -> bool:
     """12⁶ cells, 200 draws, 60 observed points."""
     fine = True
-    for name, slow, wanted in [("max", enumerate_maximum, 200.0), ("ei", enumerate_improvement, 20.0)]:
+    for name, slow, wanted in [
+        ("max", enumerate_maximum, 200.0),
+        ("ei", enumerate_improvement, 20.0),
+    ]:
         ours = cpu_seconds(partial(acquisition.choose, posterior, name, exclude=posterior.X), 9)
         began = time.process_time()
         expected = slow(posterior)
@@ -73,7 +76,10 @@ def against_enumeration(posterior: bktf.Posterior) -> bool:
 def maximise(n_dims: int, n_points: int) -> None:
     """The exact maximum of a random smooth rank-2 form."""
     rng = np.random.default_rng(0)
-    first, second = (0.3 * np.cumsum(rng.standard_normal((n_dims, n_points)), axis=1).reshape(1, -1) for _ in range(2))
+    first, second = (
+        0.3 * np.cumsum(rng.standard_normal((n_dims, n_points)), axis=1).reshape(1, -1)
+        for _ in range(2)
+    )
     starts = np.arange(n_dims + 1, dtype=np.int64) * n_points
     cells = np.empty((1, n_dims), dtype=np.int64)
     hull.maximise_all(first, second, False, starts, np.ones(starts[-1], dtype=bool), cells)
@@ -100,8 +106,16 @@ def main() -> int:
     fine.append(against_enumeration(posterior))
     print("Exact maximum of a rank-2 form (CPU time)")
     fine.append(check("ms for 100¹⁰⁰ cells", 1e3 * cpu_seconds(partial(maximise, 100, 100)), 50.0))
-    fine.append(growth("dimensions of 100 points", 2, [(f"{d:>3}", partial(maximise, d, 100)) for d in (25, 50, 100, 200)]))
-    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
+    fine.append(
+        growth(
+            "dimensions of 100 points",
+            2,
+            [(f"{d:>3}", partial(maximise, d, 100)) for d in (25, 50, 100, 200)],
+        )
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True
+    )
     fine.append(check("MB of memory that 200 dimensions add", float(done.stdout), 100.0))
     print("A whole suggestion: 400 sweeps and EI (CPU time)")
     axes, _, X, y = data((50,) * 50, 100)

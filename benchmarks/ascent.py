@@ -16,12 +16,20 @@ Floats = NDArray[np.float64]
 
 FUNCTIONS = {
     "griewank": lambda X: (
-        np.cos((20 * X - 10) / np.sqrt(np.arange(1, X.shape[1] + 1))).prod(axis=1) - ((20 * X - 10) ** 2).sum(axis=1) / 4000
+        np.cos((20 * X - 10) / np.sqrt(np.arange(1, X.shape[1] + 1))).prod(axis=1)
+        - ((20 * X - 10) ** 2).sum(axis=1) / 4000
     ),
     "bowl": lambda X: -((X - 0.37) ** 2).sum(axis=1),
     "sines": lambda X: np.sin(7 * X + np.arange(X.shape[1])).sum(axis=1),
 }
-GRIDS = [((14, 14), 8), ((71, 71), 8), ((11,) * 3, 8), ((11,) * 4, 8), ((12,) * 6, 3), ((91, 46, 64, 10), 3)]  # sizes, seeds
+GRIDS = [
+    ((14, 14), 8),
+    ((71, 71), 8),
+    ((11,) * 3, 8),
+    ((11,) * 4, 8),
+    ((12,) * 6, 3),
+    ((91, 46, 64, 10), 3),
+]  # sizes, seeds
 
 
 def shortfall(sizes: tuple[int, ...], n: int, function: str, seed: int, name: str) -> float:
@@ -44,10 +52,18 @@ def shortfall(sizes: tuple[int, ...], n: int, function: str, seed: int, name: st
 
 
 def main() -> int:
-    """Print a line per grid and acquisition; exit code 1 where more than one case in a hundred misses."""
+    """Print a line per grid and acquisition.
+
+    Exit code 1 where more than one case in a hundred misses.
+    """
     everything: list[float] = []
     for (sizes, seeds), name in itertools.product(GRIDS, ("ei", "ucb")):
-        cases = [shortfall(sizes, n, f, s, name) for n in (20, 60) for f in FUNCTIONS for s in range(seeds)]
+        cases = [
+            shortfall(sizes, n, f, s, name)
+            for n in (20, 60)
+            for f in FUNCTIONS
+            for s in range(seeds)
+        ]
         everything += cases
         print(
             f"{'×'.join(map(str, sizes)):>20} {name:>4}: {len(cases)} cases, {sum(c > 1e-3 for c in cases)} misses, worst {max(cases):.2%}",

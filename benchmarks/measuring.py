@@ -24,7 +24,12 @@ def child_cpu(code: str, repeats: int, **environment: str) -> float:
     times = []
     for _ in range(repeats):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | environment, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, "-c", code],
+            check=True,
+            env=os.environ | environment,
+            stderr=subprocess.DEVNULL,
+        )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return statistics.median(times)
@@ -44,7 +49,11 @@ def growth(name: str, factor: float, jobs: list[tuple[str, Callable[[], object]]
         job()
         costs.append(cpu_seconds(job))
         times = costs[-1] / costs[-2] if len(costs) > 1 else float("nan")
-        note = "" if len(costs) == 1 else f"  {times:5.1f} times the one before (at most {1.5 * factor:.0f})"
+        note = (
+            ""
+            if len(costs) == 1
+            else f"  {times:5.1f} times the one before (at most {1.5 * factor:.0f})"
+        )
         print(f"  {name} = {label}: {costs[-1] * 1e3:8.1f} ms{note}")
         fine = fine and not times > 1.5 * factor
     return fine

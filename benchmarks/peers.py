@@ -17,7 +17,14 @@ import bktf
 
 Floats = NDArray[np.float64]
 
-A = np.array([[10, 3, 17, 3.5, 1.7, 8], [0.05, 10, 17, 0.1, 8, 14], [3, 3.5, 1.7, 10, 17, 8], [17, 8, 0.05, 10, 0.1, 14]])
+A = np.array(
+    [
+        [10, 3, 17, 3.5, 1.7, 8],
+        [0.05, 10, 17, 0.1, 8, 14],
+        [3, 3.5, 1.7, 10, 17, 8],
+        [17, 8, 0.05, 10, 0.1, 14],
+    ]
+)
 B = 1e-4 * np.array(
     [
         [1312, 1696, 5569, 124, 8283, 5886],
@@ -43,10 +50,16 @@ def cpu(job: Callable[[], Any]) -> float:
 
 def gp_sampler(X: Floats, y: Floats) -> Callable[[], Any]:
     """One ask of a study that knows the data; called once before, to warm up."""
-    space: dict[str, Any] = {f"x{d}": optuna.distributions.FloatDistribution(0.0, 1.0) for d in range(6)}
+    space: dict[str, Any] = {
+        f"x{d}": optuna.distributions.FloatDistribution(0.0, 1.0) for d in range(6)
+    }
     study = optuna.create_study(sampler=optuna.samplers.GPSampler(seed=0))
     for row, value in zip(X.tolist(), y.tolist(), strict=True):
-        study.add_trial(optuna.trial.create_trial(params={f"x{d}": v for d, v in enumerate(row)}, distributions=space, value=value))
+        study.add_trial(
+            optuna.trial.create_trial(
+                params={f"x{d}": v for d, v in enumerate(row)}, distributions=space, value=value
+            )
+        )
     study.ask(space)
     return lambda: study.ask(space)
 
@@ -61,7 +74,9 @@ def saas(X: Floats, y: Floats) -> Callable[[], Any]:
     from botorch.optim import optimize_acqf
 
     def suggest() -> None:
-        model = SaasFullyBayesianSingleTaskGP(torch.tensor(X), torch.tensor(-y)[:, None], outcome_transform=Standardize(1))
+        model = SaasFullyBayesianSingleTaskGP(
+            torch.tensor(X), torch.tensor(-y)[:, None], outcome_transform=Standardize(1)
+        )
         fit_fully_bayesian_model_nuts(model, disable_progbar=True)
         acquisition = qLogExpectedImprovement(model, best_f=float((-y).max()))
         bounds = torch.tensor([[0.0] * 6, [1.0] * 6], dtype=torch.double)
@@ -87,7 +102,10 @@ def main() -> int:
     own = min(cpu(ours) for _ in range(5))
     gp = float(np.median([cpu(ask) for _ in range(5)]))
     print(f"bktf, 400 sweeps and EI      {own:8.3f} s")
-    print(f"Optuna GPSampler             {gp:8.3f} s   {gp / own:6.0f} times ours (wanted 1)", flush=True)
+    print(
+        f"Optuna GPSampler             {gp:8.3f} s   {gp / own:6.0f} times ours (wanted 1)",
+        flush=True,
+    )
     nuts = cpu(saas(X, y))
     print(f"BoTorch SAAS with NUTS       {nuts:8.3f} s   {nuts / own:6.0f} times ours (wanted 100)")
     return 0 if gp >= own and nuts >= 100 * own else 1

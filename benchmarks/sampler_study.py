@@ -1,6 +1,7 @@
 """How often the sampler walks into failures, with its caution and without: a table of docs/sampler.md.
 
-Every run is one line of benchmarks/results/sampler.jsonl; runs that are there are not made again, so the study can be cut off and resumed.
+Every run is one line of benchmarks/results/sampler.jsonl; runs that are there are not made again,
+so the study can be cut off and resumed.
 
     python -m benchmarks.sampler_study            make what is missing, then print the table
     python -m benchmarks.sampler_study --tables   print the table of what is there
@@ -71,23 +72,35 @@ def run(variant: str, problem: str, seed: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tables", action="store_true", help="print the table of what is recorded, run nothing")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--tables", action="store_true", help="print the table of what is recorded, run nothing"
+    )
     only_tables = parser.parse_args().tables
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     LINES.parent.mkdir(exist_ok=True)
-    recorded = [json.loads(line) for line in LINES.read_text().splitlines()] if LINES.exists() else []
+    recorded = (
+        [json.loads(line) for line in LINES.read_text().splitlines()] if LINES.exists() else []
+    )
     results = {(r["variant"], r["problem"], r["seed"]): r["result"] for r in recorded}
     for job in [] if only_tables else jobs():
         if job not in results:
             results[job] = run(*job)
-            line = dict(zip(("variant", "problem", "seed"), job, strict=True)) | {"result": results[job]}
+            line = dict(zip(("variant", "problem", "seed"), job, strict=True)) | {
+                "result": results[job]
+            }
             with LINES.open("a") as file:
                 file.write(json.dumps(line) + "\n")
     print("| | " + " | ".join(FAILING) + " |\n" + "|---" * (len(FAILING) + 1) + "|")
     for variant in CAUTIONS:
         row = [[results[k] for k in results if k[:2] == (variant, problem)] for problem in FAILING]
-        print(f"| {variant} | " + " | ".join(f"{max(r):.2f}, {np.mean(r):.2f}" if r else "–" for r in row) + " |")
+        print(
+            f"| {variant} | "
+            + " | ".join(f"{max(r):.2f}, {np.mean(r):.2f}" if r else "–" for r in row)
+            + " |"
+        )
 
 
 if __name__ == "__main__":

@@ -46,7 +46,9 @@ class Case:
 
 def planned_cases() -> Iterator[Case]:
     """200 cases."""
-    for sizes, name, condition in itertools.product((*COMPONENT_GRIDS, SMALL_GRID), ("ei", "ucb", "ei weights"), CONDITIONS):
+    for sizes, name, condition in itertools.product(
+        (*COMPONENT_GRIDS, SMALL_GRID), ("ei", "ucb", "ei weights"), CONDITIONS
+    ):
         yield Case("components", "grid", sizes, name, condition, 0)
     for sizes, name, condition in itertools.product(PROCESS_GRIDS, ("ei", "ucb"), CONDITIONS):
         yield Case("process", "grid", sizes, name, condition, 0)
@@ -54,9 +56,13 @@ def planned_cases() -> Iterator[Case]:
         yield Case("process", "box", (9,) * n_dims, "ei", condition, seed)
     for name, condition in itertools.product(("ei", "ucb"), CONDITIONS):
         yield Case("both", "grid", (30, 30, 30), name, condition, 0)
-    for sizes, name, condition in itertools.product((COMPONENT_GRIDS[0], COMPONENT_GRIDS[-1], SMALL_GRID), ("max", "thompson"), CONDITIONS):
+    for sizes, name, condition in itertools.product(
+        (COMPONENT_GRIDS[0], COMPONENT_GRIDS[-1], SMALL_GRID), ("max", "thompson"), CONDITIONS
+    ):
         yield Case("components", "grid", sizes, name, condition, 1)
-    for surrogate, name, seed in itertools.product(("components", "process"), ("ei", "ucb"), range(4)):
+    for surrogate, name, seed in itertools.product(
+        ("components", "process"), ("ei", "ucb"), range(4)
+    ):
         yield Case(surrogate, "grid", SHARES, name, "sum", seed)
 
 

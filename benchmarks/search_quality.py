@@ -88,7 +88,10 @@ def main() -> int:
         name = {key: old[key] for key in NAMES}
         assert name == {key: new[key] for key in NAMES}
         found = {"value_before": old["value"], "value": new["value"], "method": new["method"]}
-        seconds = {f"cpu_seconds{k}": round(line["cpu_seconds"], 5) for k, line in (("_before", old), ("", new))}
+        seconds = {
+            f"cpu_seconds{k}": round(line["cpu_seconds"], 5)
+            for k, line in (("_before", old), ("", new))
+        }
         append_line(LINES, name | found | seconds | {"commit_before": commit} | made_with())
         n_same += old["point"] == new["point"]
         n_higher += is_lower(new["value"], old["value"])

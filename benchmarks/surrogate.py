@@ -18,7 +18,9 @@ from benchmarks.measuring import check, child_cpu, cpu_seconds, growth
 Floats = NDArray[np.float64]
 
 
-def data(sizes: tuple[int, ...], n: int, seed: int = 0) -> tuple[list[Floats], NDArray[np.int64], Floats, Floats]:
+def data(
+    sizes: tuple[int, ...], n: int, seed: int = 0
+) -> tuple[list[Floats], NDArray[np.int64], Floats, Floats]:
     """Random cells of a grid on [0, 1] with a smooth function on them."""
     rng = np.random.default_rng(seed)
     axes = [np.linspace(0, 1, m) for m in sizes]
@@ -33,10 +35,16 @@ def against_the_dense_reference(sizes: tuple[int, ...], n: int, wanted: float) -
     z = (y - y.mean()) / y.std()
     ours = cpu_seconds(lambda: bktf.fit(axes, X, y, seed=0), 9)
     few = 20  # of the reference's sweeps, all alike
-    theirs = cpu_seconds(lambda: dense_reference.gibbs(axes, cells, z, 2, few, np.random.default_rng(0))) * 400 / few
+    theirs = (
+        cpu_seconds(lambda: dense_reference.gibbs(axes, cells, z, 2, few, np.random.default_rng(0)))
+        * 400
+        / few
+    )
     shape = "×".join(map(str, sizes))
     ratio = theirs / ours
-    print(f"  grid {shape}, n = {n}: {ours * 1e3:7.1f} ms against {theirs:6.2f} s: {ratio:5.0f} times faster (wanted {wanted:.0f})")
+    print(
+        f"  grid {shape}, n = {n}: {ours * 1e3:7.1f} ms against {theirs:6.2f} s: {ratio:5.0f} times faster (wanted {wanted:.0f})"
+    )
     return ratio >= wanted
 
 
@@ -65,18 +73,48 @@ def main() -> int:
     fine.append(against_the_dense_reference((12,) * 6, 40, 150))
     fine.append(against_the_dense_reference((91, 46, 64, 10), 20, 250))
     print("Growth (CPU time)")
-    fine.append(growth("observations", 10, [(f"{n:>7,}", fit_job((40,) * 4, n)) for n in (1_000, 10_000, 100_000)]))
-    fine.append(growth("points per axis", 10, [(f"{m:>6,}", fit_job((m,) * 4, 200)) for m in (200, 2_000, 20_000)]))
-    fine.append(growth("dimensions", 4, [(f"{d:>3}", fit_job((30,) * d, 300)) for d in (4, 16, 64)]))
+    fine.append(
+        growth(
+            "observations",
+            10,
+            [(f"{n:>7,}", fit_job((40,) * 4, n)) for n in (1_000, 10_000, 100_000)],
+        )
+    )
+    fine.append(
+        growth(
+            "points per axis",
+            10,
+            [(f"{m:>6,}", fit_job((m,) * 4, 200)) for m in (200, 2_000, 20_000)],
+        )
+    )
+    fine.append(
+        growth("dimensions", 4, [(f"{d:>3}", fit_job((30,) * d, 300)) for d in (4, 16, 64)])
+    )
     print("100,000 observations in 6 dimensions, 400 sweeps")
-    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True
+    )
     fine.append(check("GB of memory", float(done.stdout), 2.0))
     print("Start-up (CPU seconds of a new process)")
     optuna = child_cpu("import optuna", 5)
-    fine.append(check("import bktf beyond import optuna", child_cpu("import optuna, bktf", 5) - optuna, 0.5))
-    fine.append(check("import and first fit, compiled code on disk", child_cpu(SMALL_FIT, 5) - child_cpu("import numpy", 5), 1.0))
+    fine.append(
+        check("import bktf beyond import optuna", child_cpu("import optuna, bktf", 5) - optuna, 0.5)
+    )
+    fine.append(
+        check(
+            "import and first fit, compiled code on disk",
+            child_cpu(SMALL_FIT, 5) - child_cpu("import numpy", 5),
+            1.0,
+        )
+    )
     with tempfile.TemporaryDirectory() as folder:
-        fine.append(check("very first fit, which compiles", child_cpu(SMALL_FIT, 1, NUMBA_CACHE_DIR=folder), 20.0))
+        fine.append(
+            check(
+                "very first fit, which compiles",
+                child_cpu(SMALL_FIT, 1, NUMBA_CACHE_DIR=folder),
+                20.0,
+            )
+        )
     return 0 if all(fine) else 1
 
 

@@ -29,9 +29,15 @@ def main() -> None:
     y = f(X) + rng.normal(0, 0.01, 8)
     choices = torch.tensor(list(itertools.product(*axes)), dtype=torch.double)
     for _ in range(5):
-        model = BKTFModel(bktf.fit(axes, X, y, seed=0, n_chains=4, n_sweeps=150, n_burn_in=100), n_draws=32)
-        sampler = SobolQMCNormalSampler(torch.Size([16]), seed=0)  # few: most of the spread is between the draws
-        improvement = qLogNoisyExpectedImprovement(model, torch.as_tensor(X), sampler, prune_baseline=False, cache_root=False)
+        model = BKTFModel(
+            bktf.fit(axes, X, y, seed=0, n_chains=4, n_sweeps=150, n_burn_in=100), n_draws=32
+        )
+        sampler = SobolQMCNormalSampler(
+            torch.Size([16]), seed=0
+        )  # few: most of the spread is between the draws
+        improvement = qLogNoisyExpectedImprovement(
+            model, torch.as_tensor(X), sampler, prune_baseline=False, cache_root=False
+        )
         batch, _ = optimize_acqf_discrete(improvement, q=2, choices=choices)
         X = np.vstack((X, batch.numpy()))
         y = np.append(y, f(batch.numpy()) + rng.normal(0, 0.01, 2))

@@ -30,35 +30,65 @@ def outline(panel: Any, corners: Floats, **style: object) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--output", default="docs/figures/hull_argument.png")
     rng = np.random.default_rng(4)
     x = np.linspace(0, 1, 30)
     axes = [
-        np.stack([sum(rng.standard_normal() * np.cos(k * np.pi * x + rng.uniform(0, 6)) / k for k in (1, 2, 3)) for _ in range(2)], axis=1)
+        np.stack(
+            [
+                sum(
+                    rng.standard_normal() * np.cos(k * np.pi * x + rng.uniform(0, 6)) / k
+                    for k in (1, 2, 3)
+                )
+                for _ in range(2)
+            ],
+            axis=1,
+        )
         for _ in range(10)
     ]
     figure, panels = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
 
     own = vertices(axes[0])
-    panels[0].plot(axes[0][:, 0], axes[0][:, 1], "o", color="0.7", markersize=4, label="30 points of axis 1")
+    panels[0].plot(
+        axes[0][:, 0], axes[0][:, 1], "o", color="0.7", markersize=4, label="30 points of axis 1"
+    )
     panels[0].plot(own[:, 0], own[:, 1], "o", color="C0", label=f"{len(own)} vertices")
     outline(panels[0], own, color="C0")
-    panels[0].set(title="axis 1: $(g_1^1(j),\\ g_1^2(j))$", xlabel="component 1", ylabel="component 2")
+    panels[0].set(
+        title="axis 1: $(g_1^1(j),\\ g_1^2(j))$", xlabel="component 1", ylabel="component 2"
+    )
     panels[0].legend(fontsize=8)
 
     every = (axes[0][:, None] * axes[1][None]).reshape(-1, 2)
     few = (own[:, None] * vertices(axes[1])[None]).reshape(-1, 2)
     kept = vertices(few)
     best = few[few.sum(axis=1).argmax()]
-    panels[1].plot(every[:, 0], every[:, 1], ".", color="0.8", markersize=3, label="900 products of points")
-    panels[1].plot(few[:, 0], few[:, 1], ".", color="C1", markersize=5, label=f"{len(few)} products of vertices")
-    panels[1].plot(kept[:, 0], kept[:, 1], "o", color="C0", label=f"{len(kept)} vertices, taken on to axis 3")
+    panels[1].plot(
+        every[:, 0], every[:, 1], ".", color="0.8", markersize=3, label="900 products of points"
+    )
+    panels[1].plot(
+        few[:, 0],
+        few[:, 1],
+        ".",
+        color="C1",
+        markersize=5,
+        label=f"{len(few)} products of vertices",
+    )
+    panels[1].plot(
+        kept[:, 0], kept[:, 1], "o", color="C0", label=f"{len(kept)} vertices, taken on to axis 3"
+    )
     outline(panels[1], kept, color="C0")
     span = np.ptp(every[:, 0])
     line = best[0] + span * np.array([-0.25, 0.25])
-    panels[1].plot(line, best.sum() - line, "--", color="C3", label="largest sum, if this were the last axis")
-    panels[1].set(title="axes 1 and 2: componentwise products", xlabel="component 1", ylabel="component 2")
+    panels[1].plot(
+        line, best.sum() - line, "--", color="C3", label="largest sum, if this were the last axis"
+    )
+    panels[1].set(
+        title="axes 1 and 2: componentwise products", xlabel="component 1", ylabel="component 2"
+    )
     panels[1].set_ylim(top=1.6)
     panels[1].legend(fontsize=8, loc="upper left")
 

@@ -28,7 +28,9 @@ def main() -> bktf.Result:
         print("  ", {name: round(value, 4) for name, value in params.items()})
     around = [[gain, result.x["integral"], result.x["derivative"]] for gain in (1.0, 2.0, 4.0, 8.0)]
     print("\nthe error as the model sees it, along the gain:")
-    for (gain, *_), mean, std in zip(around, result.posterior.mean(around), result.posterior.std(around), strict=True):
+    for (gain, *_), mean, std in zip(
+        around, result.posterior.mean(around), result.posterior.std(around), strict=True
+    ):
         print(f"   gain {gain:<4} error {mean:.3f} ± {std:.3f}")
     return result
 

@@ -1,7 +1,8 @@
 """Categories, whole numbers, ordered values, logarithmic scales, a constraint between parameters, and runs that fail.
 
-A simulated coating process: the best result needs the right solvent, a moderate temperature and few, thin layers. Above the solvent's
-boiling point a run fails (NaN), and thickness times layers may not exceed what the part can carry.
+A simulated coating process: the best result needs the right solvent, a moderate temperature and
+few, thin layers. Above the solvent's boiling point a run fails (NaN), and thickness times layers
+may not exceed what the part can carry.
 
 Run: python examples/mixed_space.py
 """
@@ -27,7 +28,12 @@ def roughness(params: dict[str, Any]) -> float:
     curing = {"none": 0.6, "mild": 0.1, "strong": 0.3}[params["curing"]]
     base = {"ethanol": 0.35, "toluene": 0.2, "water": 0.9}[solvent]
     value = (
-        base + 0.4 * dryness**2 + 0.5 * rate**2 + curing + 0.15 * abs(params["layers"] - 3) + 0.01 * (params["thickness"] - 20) ** 2 / 20
+        base
+        + 0.4 * dryness**2
+        + 0.5 * rate**2
+        + curing
+        + 0.15 * abs(params["layers"] - 3)
+        + 0.01 * (params["thickness"] - 20) ** 2 / 20
     )
     return float(value)
 
@@ -49,7 +55,9 @@ def main() -> bktf.Result:
     result = bktf.minimize(roughness, space, n_trials=50, seed=0, feasible=carries)
     print(result)
     failed = sum(trial.state.name == "FAIL" for trial in result.study.trials)
-    print(f"{failed} of {len(result.study.trials)} runs failed; every one respected layers × thickness ≤ 90")
+    print(
+        f"{failed} of {len(result.study.trials)} runs failed; every one respected layers × thickness ≤ 90"
+    )
     return result
 
 

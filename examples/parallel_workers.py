@@ -26,7 +26,9 @@ def objective(trial: optuna.Trial) -> float:
 def work(storage: str) -> None:
     """What each worker does, here or on another machine; one seed for all is fine."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.load_study(study_name="shared", storage=storage, sampler=bktf.BKTFSampler(seed=0))
+    study = optuna.load_study(
+        study_name="shared", storage=storage, sampler=bktf.BKTFSampler(seed=0)
+    )
     study.optimize(objective, n_trials=N_TRIALS)
 
 
@@ -40,7 +42,9 @@ def main() -> optuna.Study:
             raise SystemExit("a worker failed")
         seconds = time.perf_counter() - began
         points = [tuple(trial.params.values()) for trial in study.trials]
-        print(f"{len(points)} trials by {N_WORKERS} processes in {seconds:.0f} s, {len(points) - len(set(points))} repeats")
+        print(
+            f"{len(points)} trials by {N_WORKERS} processes in {seconds:.0f} s, {len(points) - len(set(points))} repeats"
+        )
         print(f"best {study.best_value:g} at {study.best_params}")
         return study
 

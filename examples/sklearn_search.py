@@ -22,9 +22,13 @@ def main() -> None:
         "svc__gamma": loguniform(1e-5, 1e1),
         "svc__kernel": bktf.choices("rbf", "sigmoid"),
     }
-    search = BKTFSearchCV(make_pipeline(StandardScaler(), SVC()), space, n_iter=20, cv=3, random_state=0)
+    search = BKTFSearchCV(
+        make_pipeline(StandardScaler(), SVC()), space, n_iter=20, cv=3, random_state=0
+    )
     search.fit(X, y)
-    print(f"best accuracy in 3-fold cross-validation: {search.best_score_:.4f} with {search.best_params_}")
+    print(
+        f"best accuracy in 3-fold cross-validation: {search.best_score_:.4f} with {search.best_params_}"
+    )
     search.set_params(n_iter=10)
     print(f"nested cross-validation, 3 outer folds: {cross_val_score(search, X, y, cv=3).round(4)}")
 

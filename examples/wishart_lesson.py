@@ -1,7 +1,8 @@
 """How little R vectors teach a full covariance between levels: the table of docs/sampler.md.
 
-Two halves of the levels have correlation 0.9 within, 0 between. R factors are drawn from that covariance and taken as known; then the
-posterior of the correlation between two levels of one half, under the prior of the kernel "wishart", is all that could ever be learned.
+Two halves of the levels have correlation 0.9 within, 0 between. R factors are drawn from that
+covariance and taken as known; then the posterior of the correlation between two levels of one half,
+under the prior of the kernel "wishart", is all that could ever be learned.
 
 Run: python examples/wishart_lesson.py
 """
@@ -23,7 +24,9 @@ def main() -> None:
         for _ in range(200):
             factors = rng.multivariate_normal(np.zeros(n_levels), truth, rank)
             scale = (EXTRA - 1) * np.eye(n_levels) + factors.T @ factors
-            draws = np.asarray(stats.invwishart(df=n_levels + EXTRA + rank, scale=scale).rvs(200, random_state=rng))
+            draws = np.asarray(
+                stats.invwishart(df=n_levels + EXTRA + rank, scale=scale).rvs(200, random_state=rng)
+            )
             correlation = draws[:, 0, 1] / np.sqrt(draws[:, 0, 0] * draws[:, 1, 1])
             means.append(correlation.mean())
             deviations.append(correlation.std())

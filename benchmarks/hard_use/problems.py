@@ -7,7 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 
 from studies.problems import PAPER_PROBLEMS
 from studies.problems.classics import ackley, levy, rosenbrock
@@ -54,7 +59,13 @@ def _mixed(p: Params) -> float:
     kind = {"a": 0.0, "b": 4.0, "c": 9.0, "d": 2.0}[p["kind"]]
     rate = (math.log10(p["rate"]) + 2.3) ** 2
     decay = (math.log10(p["decay"]) + 4.1) ** 2
-    total = 40 * rate * (1.5 if p["flag"] else 1.0) + 12 * decay + 2 * (p["depth"] - 7) ** 2 + 60 * (p["share"] - 0.3) ** 2 + 6 * kind
+    total = (
+        40 * rate * (1.5 if p["flag"] else 1.0)
+        + 12 * decay
+        + 2 * (p["depth"] - 7) ** 2
+        + 60 * (p["share"] - 0.3) ** 2
+        + 6 * kind
+    )
     return float(total)
 
 
@@ -84,9 +95,11 @@ LONG: dict[str, HardProblem] = {  # after 280, 320 and 700 trials of TPE
         -3.214562,
     ),
 }  # fmt: skip
-# Added afterwards: TPE finds the very minimum of both other grids before the first suggestion; nothing is left there but to explore.
+# Added afterwards: TPE finds the very minimum of both other grids before the first suggestion;
+# nothing is left there but to explore.
 LONG["grid25-rosenbrock"] = HardProblem(
-    {f"x{d}": IntDistribution(0, 24) for d in range(5)}, _on_vector(lambda X: rosenbrock((X - 12.0) * (2.5 / 12.0) @ ROTATION_5.T))
+    {f"x{d}": IntDistribution(0, 24) for d in range(5)},
+    _on_vector(lambda X: rosenbrock((X - 12.0) * (2.5 / 12.0) @ ROTATION_5.T)),
 )
 HISTORIES = (280, 320, 700)
 N_NEXT = 12
@@ -99,16 +112,28 @@ OUTLIER_SIZES = (0.0, 1e4, 1e6)  # added to a tenth of the values
 OUTLIER_TRIALS, OUTLIER_SEEDS = 50, 10
 
 BOWL_4 = np.array([0.3, -0.2, 0.1, -0.4])
-NOISY: dict[str, tuple[HardProblem, float]] = {  # with the standard deviation of the noise, that of the function over its box
-    "bowl4": (HardProblem(_box(4, -1.0, 1.0), _on_vector(lambda X: ((X - BOWL_4) ** 2).sum(axis=1))), 0.6),
-    "hartmann6": (HardProblem(_box(6, 0.0, 1.0), _on_vector(HARTMANN.array_function), -3.322368), 0.38),
+NOISY: dict[
+    str, tuple[HardProblem, float]
+] = {  # with the standard deviation of the noise, that of the function over its box
+    "bowl4": (
+        HardProblem(_box(4, -1.0, 1.0), _on_vector(lambda X: ((X - BOWL_4) ** 2).sum(axis=1))),
+        0.6,
+    ),
+    "hartmann6": (
+        HardProblem(_box(6, 0.0, 1.0), _on_vector(HARTMANN.array_function), -3.322368),
+        0.38,
+    ),
 }
 NOISY_TRIALS, NOISY_SEEDS = 60, 20
 
 BOWL_PRUNED = np.array([0.7, -0.4, 0.2])
 PRUNED = HardProblem(_box(3, -2.0, 2.0), _on_vector(lambda X: ((X - BOWL_PRUNED) ** 2).sum(axis=1)))
 PRUNED_STEPS, PRUNED_TRIALS, PRUNED_SEEDS = 10, 50, 10
-PRUNED_SCALES = {"smaller": 0.1, "same": 1.0, "unrelated": None}  # of what is reported to what is returned
+PRUNED_SCALES = {
+    "smaller": 0.1,
+    "same": 1.0,
+    "unrelated": None,
+}  # of what is reported to what is returned
 
 MIXTURE_STEPS = 20  # four shares in steps of 5 % that sum to 100 %
 THIN_SEEDS = 5

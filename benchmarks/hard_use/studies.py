@@ -32,7 +32,10 @@ def sampler_of(method: str, seed: int, problem: HardProblem) -> BaseSampler:
 def run_trials(
     study: optuna.Study, problem: HardProblem, n_trials: int, told: Callable[[Params, int], float]
 ) -> tuple[list[list[Any]], list[float]]:
-    """Ask and tell; points and true values. `told` is what the study hears of a point and a trial's number."""
+    """Ask and tell; points and true values.
+
+    `told` is what the study hears of a point and a trial's number.
+    """
     points, values = [], []
     for _ in range(n_trials):
         trial = study.ask(problem.space)
@@ -52,7 +55,11 @@ def run_long(key: RunKey) -> Line:
     study.add_trials(history.trials)
     n_next = 2000 if key["method"] == "random" else problems.N_NEXT
     points, values = run_trials(study, problem, n_next, lambda params, _: problem.function(params))
-    found = {"values": rounded(values)} if key["method"] == "random" else {"points": points, "values": rounded(values)}
+    found = (
+        {"values": rounded(values)}
+        if key["method"] == "random"
+        else {"points": points, "values": rounded(values)}
+    )
     return {**key, **found, **made_with("optuna")}
 
 
@@ -60,16 +67,31 @@ def run_outliers(key: RunKey) -> Line:
     """A tenth of the values, by trial number, has a large number added."""
     problem, seed, size = problems.OUTLIERS, key["seed"], key["settings"]["size"]
     study = optuna.create_study(sampler=sampler_of(key["method"], seed, problem))
-    is_huge = np.random.default_rng([seed, 5]).random(problems.OUTLIER_TRIALS) < problems.OUTLIER_SHARE
-    points, values = run_trials(study, problem, problems.OUTLIER_TRIALS, lambda p, i: problem.function(p) + size * float(is_huge[i]))
+    is_huge = (
+        np.random.default_rng([seed, 5]).random(problems.OUTLIER_TRIALS) < problems.OUTLIER_SHARE
+    )
+    points, values = run_trials(
+        study,
+        problem,
+        problems.OUTLIER_TRIALS,
+        lambda p, i: problem.function(p) + size * float(is_huge[i]),
+    )
     seen = [v for v, huge in zip(values, is_huge, strict=True) if not huge or not size]
-    return {**key, "best": rounded(min(seen)), "points": points, "values": rounded(values), **made_with("optuna")}
+    return {
+        **key,
+        "best": rounded(min(seen)),
+        "points": points,
+        "values": rounded(values),
+        **made_with("optuna"),
+    }
 
 
 def run_noise(key: RunKey) -> Line:
     """The true value at the point that is returned: the best observed and, of bktf, the best expected."""
     problem, noise = problems.NOISY[key["problem"]]
-    errors = iter(noise * np.random.default_rng([key["seed"], 11]).standard_normal(problems.NOISY_TRIALS))
+    errors = iter(
+        noise * np.random.default_rng([key["seed"], 11]).standard_normal(problems.NOISY_TRIALS)
+    )
     line: Line = dict(key)
     if key["method"].startswith("bktf"):
         result = bktf.minimize(
@@ -82,7 +104,12 @@ def run_noise(key: RunKey) -> Line:
             line["at_best_expected"] = rounded(problem.function(result.x_expected))
     else:
         study = optuna.create_study(sampler=sampler_of(key["method"], key["seed"], problem))
-        points, _ = run_trials(study, problem, problems.NOISY_TRIALS, lambda p, _: problem.function(p) + float(next(errors)))
+        points, _ = run_trials(
+            study,
+            problem,
+            problems.NOISY_TRIALS,
+            lambda p, _: problem.function(p) + float(next(errors)),
+        )
         line["at_best_observed"] = rounded(problem.function(study.best_params))
     values = [problem.function(dict(zip(problem.space, point, strict=True))) for point in points]
     return {**line, "points": points, "values": rounded(values), **made_with("optuna")}
@@ -92,7 +119,11 @@ def run_pruned(key: RunKey) -> Line:
     """A study with a median pruner; what is reported has a scale of its own."""
     problem, seed, scale = problems.PRUNED, key["seed"], key["settings"]["scale"]
     unpruned = key["settings"]["pruner"] == "none"
-    pruner = optuna.pruners.NopPruner() if unpruned else optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=2)
+    pruner = (
+        optuna.pruners.NopPruner()
+        if unpruned
+        else optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=2)
+    )
     study = optuna.create_study(sampler=sampler_of(key["method"], seed, problem), pruner=pruner)
     rng = np.random.default_rng([seed, 23])
 
@@ -110,19 +141,40 @@ def run_pruned(key: RunKey) -> Line:
     pruned = [t.state == optuna.trial.TrialState.PRUNED for t in study.trials]
     points = [list(t.params.values()) for t in study.trials]
     best = rounded(float(study.best_value))
-    return {**key, "best": best, "pruned_of_last_20": int(sum(pruned[-20:])), "points": points, **made_with("optuna")}
+    return {
+        **key,
+        "best": best,
+        "pruned_of_last_20": int(sum(pruned[-20:])),
+        "points": points,
+        **made_with("optuna"),
+    }
 
 
 def run_categories(key: RunKey, table: Path) -> Line:
-    """A complete screen of unordered factors from a CSV file, its last column the result; larger is better."""
+    """A complete screen of unordered factors from a CSV file, its last column the result.
+
+    Larger is better.
+    """
     import csv
 
     with table.open(newline="", encoding="utf-8") as file:
         header, *rows = list(csv.reader(file))
     levels = [sorted({row[d] for row in rows}) for d in range(len(header) - 1)]
     yields = {tuple(row[:-1]): float(row[-1]) for row in rows}
-    space: dict[str, Any] = {name: CategoricalDistribution(values) for name, values in zip(header, levels, strict=False)}
-    problem = HardProblem(space, lambda p: -yields[tuple(p[name] for name in space)], -max(yields.values()))
+    space: dict[str, Any] = {
+        name: CategoricalDistribution(values) for name, values in zip(header, levels, strict=False)
+    }
+    problem = HardProblem(
+        space, lambda p: -yields[tuple(p[name] for name in space)], -max(yields.values())
+    )
     study = optuna.create_study(sampler=sampler_of(key["method"], key["seed"], problem))
-    points, values = run_trials(study, problem, problems.CATEGORY_TRIALS, lambda p, _: problem.function(p))
-    return {**key, "best": rounded(-min(values)), "points": points, "values": rounded(values), **made_with("optuna")}
+    points, values = run_trials(
+        study, problem, problems.CATEGORY_TRIALS, lambda p, _: problem.function(p)
+    )
+    return {
+        **key,
+        "best": rounded(-min(values)),
+        "points": points,
+        "values": rounded(values),
+        **made_with("optuna"),
+    }

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 load = Posterior.load
 
 # What needs Optuna, whose import takes half a second: loaded when first asked for.
-_ON_DEMAND = {"BKTFSampler": "optuna_sampler", "Result": "optimize", "choices": "spaces", "maximize": "optimize", "minimize": "optimize"}
+_ON_DEMAND = {
+    "BKTFSampler": "optuna_sampler",
+    "Result": "optimize",
+    "choices": "spaces",
+    "maximize": "optimize",
+    "minimize": "optimize",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -13,9 +13,13 @@ def check_noise_std(noise_std: float | None) -> None:
     """Refuse a known noise that is negative or no number."""
     if noise_std is None:
         return
-    number = isinstance(noise_std, int | float | np.floating | np.integer) and not isinstance(noise_std, bool)
+    number = isinstance(noise_std, int | float | np.floating | np.integer) and not isinstance(
+        noise_std, bool
+    )
     if not number or not np.isfinite(noise_std) or noise_std < 0:
-        raise ValueError(f"noise_std must be a number of at least 0, in the units of y, or None; got {noise_std!r}")
+        raise ValueError(
+            f"noise_std must be a number of at least 0, in the units of y, or None; got {noise_std!r}"
+        )
 
 
 def whole_number(name: str, value: object, least: int, most: int | None = None) -> int:

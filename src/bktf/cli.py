@@ -12,7 +12,10 @@ from typing import NoReturn
 
 from bktf._version import __version__
 
-MOVED = {"reproduce": "studies.paper", "compare": "studies.comparison"}  # commands that have left the package
+MOVED = {
+    "reproduce": "studies.paper",
+    "compare": "studies.comparison",
+}  # commands that have left the package
 
 
 class _Parser(argparse.ArgumentParser):
@@ -31,28 +34,71 @@ def make_parser() -> argparse.ArgumentParser:
         epilog="example: bktf demo",
     )
     parser.add_argument("--version", action="version", version=f"bktf {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, parser_class=_Parser
+    )
     demo = commands.add_parser(
         "demo", help="optimise a test function and say how close it came", description="Optimise the Hartmann function in six dimensions, "
         "whose optimum is known, and say how close it came.", epilog="example: bktf demo --evaluations 40 --seed 3",
     )  # fmt: skip
-    demo.add_argument("--evaluations", type=_at_least_one, default=60, metavar="N", help="how many evaluations (default: 60)")
-    demo.add_argument("--seed", type=_not_negative, default=0, help="same seed, same run (default: 0)")
+    demo.add_argument(
+        "--evaluations",
+        type=_at_least_one,
+        default=60,
+        metavar="N",
+        help="how many evaluations (default: 60)",
+    )
+    demo.add_argument(
+        "--seed", type=_not_negative, default=0, help="same seed, same run (default: 0)"
+    )
     suggest = commands.add_parser(
         "suggest", help="the next experiments for a table of results", description="Suggest the next experiments from a space file (what "
         "can vary, what is measured) and a CSV table of results. Rows without a result are pending, rows with the result failed are "
         "avoided, rows that stand twice are repeated measurements. An empty table gives a start design.",
         epilog="example: bktf suggest --init && bktf suggest space.toml results.csv -n 4 --append",
     )  # fmt: skip
-    suggest.add_argument("space", nargs="?", type=Path, default=Path("space.toml"), help="the space file (default: space.toml)")
-    suggest.add_argument("results", nargs="?", type=Path, default=Path("results.csv"), help="the table (default: results.csv)")
-    suggest.add_argument("-n", type=_at_least_one, default=1, metavar="N", help="how many experiments to suggest together (default: 1)")
-    suggest.add_argument("--append", action="store_true", help="append the suggestions to the table, with an empty result")
+    suggest.add_argument(
+        "space",
+        nargs="?",
+        type=Path,
+        default=Path("space.toml"),
+        help="the space file (default: space.toml)",
+    )
+    suggest.add_argument(
+        "results",
+        nargs="?",
+        type=Path,
+        default=Path("results.csv"),
+        help="the table (default: results.csv)",
+    )
+    suggest.add_argument(
+        "-n",
+        type=_at_least_one,
+        default=1,
+        metavar="N",
+        help="how many experiments to suggest together (default: 1)",
+    )
+    suggest.add_argument(
+        "--append",
+        action="store_true",
+        help="append the suggestions to the table, with an empty result",
+    )
     suggest.add_argument("--json", action="store_true", help="print JSON, for programs")
-    suggest.add_argument("--explain", action="store_true", help="show what the model expects around each suggestion")
-    suggest.add_argument("--png", type=Path, metavar="FILE", help="draw that as a picture (needs the extra plots)")
-    suggest.add_argument("--init", action="store_true", help="write a commented example of both files")
-    suggest.add_argument("--seed", type=_not_negative, default=0, help="same seed and files, same suggestions (default: 0)")
+    suggest.add_argument(
+        "--explain", action="store_true", help="show what the model expects around each suggestion"
+    )
+    suggest.add_argument(
+        "--png", type=Path, metavar="FILE", help="draw that as a picture (needs the extra plots)"
+    )
+    suggest.add_argument(
+        "--init", action="store_true", help="write a commented example of both files"
+    )
+    suggest.add_argument(
+        "--seed",
+        type=_not_negative,
+        default=0,
+        help="same seed and files, same suggestions (default: 0)",
+    )
     return parser
 
 
@@ -70,7 +116,9 @@ def _whole(text: str, least: int) -> int:
     except ValueError:
         value = least - 1
     if value < least:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}; got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number of at least {least}; got {text!r}"
+        )
     return value
 
 
@@ -113,12 +161,18 @@ def run_suggest(options: argparse.Namespace) -> int:
     try:
         if options.init:
             lab.write_examples(options.space, options.results)
-            print(f"wrote {options.space} and {options.results}; edit the first, then: bktf suggest {options.space} {options.results} -n 4")
+            print(
+                f"wrote {options.space} and {options.results}; edit the first, then: bktf suggest {options.space} {options.results} -n 4"
+            )
             return 0
         if options.png is not None and importlib.util.find_spec("matplotlib") is None:
             raise ValueError("--png needs Matplotlib, which is not installed; install bktf[plots]")
         found = lab.answer(options.space, options.results, options.n, options.seed)
-        lines = [json.dumps(lab.as_json(found), ensure_ascii=False, indent=2)] if options.json else lab.as_lines(found)
+        lines = (
+            [json.dumps(lab.as_json(found), ensure_ascii=False, indent=2)]
+            if options.json
+            else lab.as_lines(found)
+        )
         if options.explain and not options.json:
             lines += lab.explain(found)
         if options.png is not None and found.posterior is not None and found.experiments:
@@ -135,5 +189,9 @@ def run_suggest(options: argparse.Namespace) -> int:
         print(f"appended to {options.results}")
     if options.png is not None:
         drawn = found.posterior is not None and found.experiments
-        print(f"drew {options.png}" if drawn else "nothing to draw yet: the start design fills the space before there is a model")
+        print(
+            f"drew {options.png}"
+            if drawn
+            else "nothing to draw yet: the start design fills the space before there is a model"
+        )
     return 0

@@ -20,17 +20,30 @@ def hartmann6(params: dict[str, Any]) -> float:
 
 def run_demo(n_trials: int, seed: int) -> Result:
     """Optimise, say what was found, and how good it is."""
-    print(f"bktf demo: find the smallest value of the Hartmann function in six dimensions, {n_trials} evaluations, seed {seed}.")
+    print(
+        f"bktf demo: find the smallest value of the Hartmann function in six dimensions, {n_trials} evaluations, seed {seed}."
+    )
     print(f"Its optimum is known, {OPTIMUM}, so we can tell how close we come.\n", flush=True)
-    result = minimize(hartmann6, SPACE, n_trials=n_trials, seed=seed, show_progress_bar=sys.stderr.isatty() or None)
+    result = minimize(
+        hartmann6,
+        SPACE,
+        n_trials=n_trials,
+        seed=seed,
+        show_progress_bar=sys.stderr.isatty() or None,
+    )
     rng = np.random.default_rng(seed)
-    random = [min(hartmann6(dict(zip(SPACE, x, strict=True))) for x in rng.random((n_trials, 6))) for _ in range(100)]
+    random = [
+        min(hartmann6(dict(zip(SPACE, x, strict=True))) for x in rng.random((n_trials, 6)))
+        for _ in range(100)
+    ]
     best = np.minimum.accumulate([t.value for t in result.study.trials if t.value is not None])
     print("best value so far   " + _sparkline(-best) + f"   {best[0]:.3f} → {best[-1]:.3f}\n")
     print(result)
     print(f"\nthe known optimum    {OPTIMUM:.4f}")
     print(f"found                {result.fun:.4f}   (off by {result.fun - OPTIMUM:.4f})")
-    print(f"random search        {np.median(random):.4f}   (median of 100 runs of {n_trials} evaluations)")
+    print(
+        f"random search        {np.median(random):.4f}   (median of 100 runs of {n_trials} evaluations)"
+    )
     print(
         "\nNext: README.md has the same in fifteen lines for Optuna; examples/ has mixed spaces and parallel workers; "
         "`bktf suggest --help`\nis for experiments run by hand; docs/sampler.md says how a suggestion is made."

@@ -23,7 +23,9 @@ def hartmann6(X: Floats) -> Floats:
     return np.asarray(-np.exp(-away) @ _HEIGHTS)
 
 
-def tracking_error(gain: float, integral: float, derivative: float, filter_time: float = 0.05) -> float:
+def tracking_error(
+    gain: float, integral: float, derivative: float, filter_time: float = 0.05
+) -> float:
     """How badly a PID controller follows a step: time-weighted absolute error of 10 s, and overshoot.
 
     The plant is 1 / ((s + 1)(0.5 s + 1)(0.2 s + 1)) with its input limited to ±5. An unstable loop

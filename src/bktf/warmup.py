@@ -17,7 +17,16 @@ def warm_up(kernels: list[str]) -> None:
     X, y = [[0.0, 0.0], [1.0, 1.0]], [0.0, 1.0]
     for kernel in kernels:
         for shared in (False, True):
-            posterior = fit(axes, X, y, seed=0, n_sweeps=2, n_burn_in=1, kernel=kernel, shared_lengthscales=shared)
+            posterior = fit(
+                axes,
+                X,
+                y,
+                seed=0,
+                n_sweeps=2,
+                n_burn_in=1,
+                kernel=kernel,
+                shared_lengthscales=shared,
+            )
             where = [[0.0, 0.0]] if posterior.grid[0].kernel.on_levels else [[0.1, 0.2]]
             posterior.mean(where)
             posterior.draws_at(where)
@@ -32,14 +41,21 @@ def warm_up(kernels: list[str]) -> None:
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m bktf.warmup", description=__doc__)
-    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help=f"which kernels, of {', '.join(KINDS)}; all by default")
+    parser.add_argument(
+        "kernels",
+        nargs="*",
+        metavar="KERNEL",
+        help=f"which kernels, of {', '.join(KINDS)}; all by default",
+    )
     kernels = parser.parse_args().kernels or list(KINDS)
     unknown = [k for k in kernels if k not in KINDS]
     if unknown:
         parser.error(f"no such kernel: {unknown[0]!r}; choose from {', '.join(KINDS)}")
     began = time.perf_counter()
     warm_up(kernels)
-    print(f"compiled code for {', '.join(kernels)} is in place ({time.perf_counter() - began:.1f} s)")
+    print(
+        f"compiled code for {', '.join(kernels)} is in place ({time.perf_counter() - began:.1f} s)"
+    )
 
 
 if __name__ == "__main__":

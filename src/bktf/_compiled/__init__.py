@@ -1,6 +1,17 @@
-"""What compiled code shares: Numba's options, slice sampling, vector loops, Cholesky routines. Knows nothing of models."""
+"""What compiled code shares: Numba's options, slice sampling, vector loops, Cholesky routines.
 
-from bktf._compiled.cholesky import draw_normal, factor_cholesky, factor_upper, pivoted_root, solve_lower, solve_transposed, solve_upper
+Knows nothing of models.
+"""
+
+from bktf._compiled.cholesky import (
+    draw_normal,
+    factor_cholesky,
+    factor_upper,
+    pivoted_root,
+    solve_lower,
+    solve_transposed,
+    solve_upper,
+)
 from bktf._compiled.numba_options import (
     CUBE,
     FLOAT,
@@ -18,7 +29,14 @@ from bktf._compiled.numba_options import (
     record,
 )
 from bktf._compiled.paced_calls import Progress, paced
-from bktf._compiled.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW, MAX_SHRINKS, open_slice, propose, shrink
+from bktf._compiled.slice_sampling import (
+    LOG_LENGTHSCALE_HIGH,
+    LOG_LENGTHSCALE_LOW,
+    MAX_SHRINKS,
+    open_slice,
+    propose,
+    shrink,
+)
 from bktf._compiled.vector_loops import (
     add_multiple,
     copy_into,

@@ -1,7 +1,8 @@
 """Cholesky factors and triangular solves, for matrices that compiled code holds as plain arrays.
 
-Two layouts. Factors of small precision matrices are lower triangles C·Cᵀ. Those of covariances of all observations are upper
-triangles Uᵀ·U, row by row, so that the loops of the factorisation run along rows.
+Two layouts. Factors of small precision matrices are lower triangles C·Cᵀ. Those of covariances of
+all observations are upper triangles Uᵀ·U, row by row, so that the loops of the factorisation run
+along rows.
 """
 
 import math
@@ -11,15 +12,19 @@ import numpy as np
 from bktf._compiled.numba_options import compiled, compiled_part
 
 CHOLESKY_FLOOR = 1e-15  # a pivot below this share of its diagonal entry is rounding
-PIVOT_FLOOR = 4 * 2.220446049250313e-16  # residual variances below this share of the largest are rounding
+PIVOT_FLOOR = (
+    4 * 2.220446049250313e-16
+)  # residual variances below this share of the largest are rounding
 
 
 @compiled
 def pivoted_root(K, n_first, G, pivots):
-    """Write G with G·Gᵀ = K (overwritten) and the pivots; return the numbers of columns (among the first rows, in all).
+    """Write G with G·Gᵀ = K (overwritten) and the pivots.
 
-    Pivots are taken among the first n_first rows until those are exhausted, then among the others, so the leading
-    columns span the first rows alone.
+    Return the numbers of columns (among the first rows, in all).
+
+    Pivots are taken among the first n_first rows until those are exhausted, then among the others,
+    so the leading columns span the first rows alone.
     """
     m = K.shape[0]
     largest = 0.0
@@ -60,7 +65,10 @@ def pivoted_root(K, n_first, G, pivots):
 
 @compiled_part
 def factor_cholesky(H, n):
-    """Overwrite the lower triangle of H[:n, :n] with its Cholesky factor; return the log determinant."""
+    """Overwrite the lower triangle of H[:n, :n] with its Cholesky factor.
+
+    Return the log determinant.
+    """
     log_det = 0.0
     for j in range(n):
         floor = CHOLESKY_FLOOR * H[j, j]
@@ -105,10 +113,13 @@ def draw_normal(H, n, z, rng):
 
 @compiled_part
 def factor_upper(C):
-    """Overwrite the upper triangle of C with U, C = Uᵀ·U; return the log determinant, NaN where a pivot is not positive.
+    """Overwrite the upper triangle of C with U, C = Uᵀ·U.
 
-    Two rows at a time: each entry below is then read and written half as often, which is what the time goes into. The loops stand here and
-    not in functions of their own, because handing a piece of a row to a function costs reference counting.
+    Return the log determinant, NaN where a pivot is not positive.
+
+    Two rows at a time: each entry below is then read and written half as often, which is what the
+    time goes into. The loops stand here and not in functions of their own, because handing a piece
+    of a row to a function costs reference counting.
     """
     n = C.shape[0]
     log_det = 0.0

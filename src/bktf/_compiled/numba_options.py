@@ -1,7 +1,8 @@
 """The one place that knows Numba's options.
 
-Numba optimises a function together with everything it calls, and again for each caller above, so deep call chains
-compile slowly. `operation` cuts the chain: it makes a typed function pointer that kernels take as an argument.
+Numba optimises a function together with everything it calls, and again for each caller above, so
+deep call chains compile slowly. `operation` cuts the chain: it makes a typed function pointer that
+kernels take as an argument.
 """
 
 import functools
@@ -18,8 +19,14 @@ T = TypeVar("T")
 
 _logger = logging.getLogger("bktf")
 
-# "contract" lets the compiler fuse a·b + c, which rounds once instead of twice; no other liberty is given.
-_OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}, "no_cfunc_wrapper": True}
+# "contract" lets the compiler fuse a·b + c, which rounds once instead of twice; no other liberty is
+# given.
+_OPTIONS = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"contract"},
+    "no_cfunc_wrapper": True,
+}
 
 VOID = numba.void
 INT = numba.int64
@@ -31,7 +38,9 @@ MATRIX = numba.float64[:, ::1]
 CUBE = numba.float64[:, :, ::1]
 RNG = numba.typeof(np.random.default_rng(0))  # type: ignore[no-untyped-call]
 
-COMPILING = "bktf: compiling its kernels once, up to about a minute; later processes load them from disk"
+COMPILING = (
+    "bktf: compiling its kernels once, up to about a minute; later processes load them from disk"
+)
 NO_CACHE = (
     "bktf: no writable folder for compiled code, so every process compiles again (up to about a minute); "
     "set NUMBA_CACHE_DIR to a folder that can be written"
@@ -64,7 +73,8 @@ def _compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]
 def operation(result: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Callable[[], Any]]:
     """Turn a function into one that returns a typed pointer to it, compiled when first asked for.
 
-    A kernel that takes such a pointer does not depend on what it points to, neither when compiling nor in its cache.
+    A kernel that takes such a pointer does not depend on what it points to, neither when compiling
+    nor in its cache.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[[], Any]:
@@ -86,8 +96,8 @@ def operation(result: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Ca
 def record(cls: type[T]) -> type[T]:
     """Mark a NamedTuple of arrays, numbers, pointers and other records that kernels take.
 
-    Numba works out the type of such an argument field by field on every call, a millisecond for the larger ones; here its
-    answer is remembered for each combination of what the answer depends on.
+    Numba works out the type of such an argument field by field on every call, a millisecond for the
+    larger ones; here its answer is remembered for each combination of what the answer depends on.
     """
     known: dict[Hashable, Any] = {}
     by_fields = typeof_impl.dispatch(tuple)
@@ -106,7 +116,14 @@ def _typing_key(value: Any) -> Any:
     """What Numba's type of a field depends on: layout for arrays, identity for pointers, the class for numbers."""
     if isinstance(value, np.ndarray):
         flags = value.flags
-        return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
+        return (
+            value.dtype,
+            value.ndim,
+            flags.c_contiguous,
+            flags.f_contiguous,
+            flags.writeable,
+            flags.aligned,
+        )
     if isinstance(value, tuple):
         return tuple(map(_typing_key, value))
     return type(value) if isinstance(value, int | float | np.generic) else value
@@ -115,7 +132,9 @@ def _typing_key(value: Any) -> Any:
 def announce_compilation(entry: Callable[..., Any]) -> None:
     """Say once, before the wait, that `entry` and what it calls will be compiled now."""
     dispatcher = cast(Any, entry)
-    if getattr(dispatcher, "signatures", True):  # compiled or loaded already, or compilation is switched off
+    if getattr(
+        dispatcher, "signatures", True
+    ):  # compiled or loaded already, or compilation is switched off
         return
     folder = dispatcher.stats.cache_path
     if folder is not None and not any(Path(folder).glob(f"*.{dispatcher.py_func.__name__}-*.nbi")):

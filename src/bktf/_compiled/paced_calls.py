@@ -15,7 +15,9 @@ class Progress(NamedTuple):
     report: Callable[[int], None]  # counts sweeps
 
 
-def paced(total: int, guess: int, advance: Callable[[int, int], None], stop: threading.Event) -> None:
+def paced(
+    total: int, guess: int, advance: Callable[[int, int], None], stop: threading.Event
+) -> None:
     """Call advance(done, count) until `total` is done, with counts that take about PACE seconds each."""
     done, count = 0, max(1, guess)
     while done < total:

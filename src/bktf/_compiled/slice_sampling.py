@@ -19,7 +19,9 @@ from bktf._compiled.numba_options import compiled
 SLICE_WIDTH = math.log(10.0)
 LOG_LENGTHSCALE_LOW = math.log(1e-3)
 LOG_LENGTHSCALE_HIGH = math.log(1e3)
-MAX_SHRINKS = 100  # the bracket is then 1e-12 of its width or less: the update keeps the current value
+MAX_SHRINKS = (
+    100  # the bracket is then 1e-12 of its width or less: the update keeps the current value
+)
 
 
 @compiled

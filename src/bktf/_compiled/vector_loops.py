@@ -1,11 +1,14 @@
 """Loops over observations: products of factors, and what the data say about a factor.
 
-They take plain arrays, because reaching into a record inside a loop costs reference counting in every turn.
+They take plain arrays, because reaching into a record inside a loop costs reference counting in
+every turn.
 """
 
 from bktf._compiled.numba_options import compiled, compiled_part
 
-PRECISION_FLOOR = 1e-200  # an observation that says less than this about a factor value says nothing
+PRECISION_FLOOR = (
+    1e-200  # an observation that says less than this about a factor value says nothing
+)
 PIVOT_FLOOR = 1e-13  # information below this share of a coordinate's own is rounding
 
 
@@ -105,7 +108,9 @@ def to_pseudo_observations(information, matrices, directions, precisions, target
 
 @compiled
 def gather_alone(weight, prefix, suffix, remainder, cells, noise_precision, precisions, targets):
-    """Write what the data say about one factor, (m, 1): precision and target at each coordinate; no observation, precision 0.
+    """Write what the data say about one factor, (m, 1): precision and target at each coordinate.
+
+    No observation, precision 0.
 
     Paper: the vectors b·τ and a of the appendix; the target is a / (b·τ).
     """

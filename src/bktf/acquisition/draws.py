@@ -1,7 +1,8 @@
 """What draws of f can be asked, whichever model they are of.
 
-`components.ComponentDraws`, `gaussian_process.ProcessDraws` and their sum, `components.ResidualDraws`, all answer.
-Points (n, D) are in the units of the axes, values in the model's units (standardised).
+`components.ComponentDraws`, `gaussian_process.ProcessDraws` and their sum,
+`components.ResidualDraws`, all answer. Points (n, D) are in the units of the axes, values in the
+model's units (standardised).
 """
 
 from typing import Protocol

@@ -1,7 +1,8 @@
 """Expected improvement of points over a threshold and over pending points, from the moments of many draws.
 
-K draws, n points, p pending points. Within a draw f is normal, so given the values at the pending points f at the others is normal too and
-its excess over a threshold has a closed form; only the pending values themselves are drawn.
+K draws, n points, p pending points. Within a draw f is normal, so given the values at the pending
+points f at the others is normal too and its excess over a threshold has a closed form; only the
+pending values themselves are drawn.
 """
 
 import math
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 N_REPEATS = 64  # joint values at pending points in each draw
-MIN_OPEN = 1e-6  # of the largest standard deviation at pending points: directions with less count as known already
+# Of the largest standard deviation at pending points: directions with less count as known already
+MIN_OPEN = 1e-6
 MAX_Z = 40.0  # standard deviations beyond which the normal tail is 0 in double precision
 
 
@@ -26,19 +28,28 @@ def expected_excess(mean: Floats, std: Floats) -> Floats:
     return np.asarray(np.maximum(np.where(std > 0.0, excess, mean), 0.0))
 
 
-def improvement_beyond(mean: Floats, covariance: Floats, p: int, best: float, rng: np.random.Generator) -> Floats:
+def improvement_beyond(
+    mean: Floats, covariance: Floats, p: int, best: float, rng: np.random.Generator
+) -> Floats:
     """Mean over draws of E max(f − max(best, f at pending points), 0), (n,).
 
-    mean (K, p + n) and covariance (K, p + n, p + n): moments of f within each draw, the p pending points first. With the pending
-    block V·S²·Vᵀ their values are mean + V·S·e for standard normal e, and f elsewhere has mean + C·V·S⁻¹·e given e.
+    mean (K, p + n) and covariance (K, p + n, p + n): moments of f within each draw, the p pending
+    points first. With the pending block V·S²·Vᵀ their values are mean + V·S·e for standard normal
+    e, and f elsewhere has mean + C·V·S⁻¹·e given e.
     """
     sizes, V = np.linalg.eigh(covariance[:, :p, :p])
     S = np.sqrt(np.maximum(sizes, 0.0))[:, None, :]  # (K, 1, p)
     is_open = MIN_OPEN * S[:, :, -1:] < S
-    slopes = np.where(is_open, covariance[:, p:, :p] @ V, 0.0) / np.where(is_open, S, 1.0)  # (K, n, p)
+    slopes = np.where(is_open, covariance[:, p:, :p] @ V, 0.0) / np.where(
+        is_open, S, 1.0
+    )  # (K, n, p)
     e = rng.standard_normal((len(mean), N_REPEATS, p))
     at_pending = mean[:, None, :p] + e @ (V * S).transpose(0, 2, 1)  # (K, repeats, p)
     threshold = np.maximum(best, at_pending.max(axis=2, keepdims=True))
     given = mean[:, None, p:] + e @ slopes.transpose(0, 2, 1)  # (K, repeats, n)
     left = np.diagonal(covariance, axis1=1, axis2=2)[:, p:] - (slopes**2).sum(axis=2)
-    return np.asarray(expected_excess(given - threshold, np.sqrt(np.maximum(left, 0.0))[:, None, :]).mean(axis=(0, 1)))
+    return np.asarray(
+        expected_excess(given - threshold, np.sqrt(np.maximum(left, 0.0))[:, None, :]).mean(
+            axis=(0, 1)
+        )
+    )

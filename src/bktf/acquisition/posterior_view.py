@@ -139,7 +139,9 @@ class PosteriorView(NamedTuple):
         if not self.has_components:
             return np.zeros((self.n_draws, len(points)))
         components = self.posterior.draws.components
-        return np.asarray(np.einsum("kr,krn->kn", components.weights, components.products_at(points)))
+        return np.asarray(
+            np.einsum("kr,krn->kn", components.weights, components.products_at(points))
+        )
 
     def weight_posterior(self) -> WeightPosterior:
         """The posterior of the weights given each draw's factors and noise."""

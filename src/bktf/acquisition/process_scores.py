@@ -43,7 +43,9 @@ def given_pending(
     observed = np.concatenate((process.observed, scaled))
     residuals = np.concatenate((process.residuals, drawn), axis=1)
     noise_precision = process.noise_precision
-    process = condition_process(observed, process.on_levels, process.logs, noise_precision, residuals)
+    process = condition_process(
+        observed, process.on_levels, process.logs, noise_precision, residuals
+    )
     return GivenPending(process, thresholds, kept)
 
 

@@ -14,7 +14,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
-    """Predictions of each observation (noise included) from all the others, in the units of y; print it for a summary."""
+    """Predictions of each observation (noise included) from all the others, in the units of y.
+
+    Print it for a summary.
+    """
 
     index: NDArray[np.int64]  # (n,) which observations were left out
     y: Floats  # (n,) what was observed there
@@ -45,8 +48,8 @@ class LeaveOneOut:
 def leave_one_out(posterior: Posterior, *, index: Sequence[int] | None = None) -> LeaveOneOut:
     """Refit without each observation in turn, with the settings of the fit, and predict it.
 
-    Importance weights would be cheaper and wrong: without a point, a chain may prefer another mode altogether.
-    `index` restricts the check to some observations.
+    Importance weights would be cheaper and wrong: without a point, a chain may prefer another mode
+    altogether. `index` restricts the check to some observations.
     """
     if not isinstance(posterior, Posterior):
         raise ValueError(f"leave_one_out takes a bktf.Posterior; got {type(posterior).__name__}")
@@ -55,7 +58,13 @@ def leave_one_out(posterior: Posterior, *, index: Sequence[int] | None = None) -
         raise ValueError(f"leave_one_out needs at least 2 observations; the posterior has {n}")
     left_out = np.arange(n) if index is None else np.asarray(index)
     whole = np.issubdtype(left_out.dtype, np.integer)
-    if left_out.ndim != 1 or left_out.size == 0 or not whole or left_out.min() < 0 or left_out.max() >= n:
+    if (
+        left_out.ndim != 1
+        or left_out.size == 0
+        or not whole
+        or left_out.min() < 0
+        or left_out.max() >= n
+    ):
         raise ValueError(f"index must list observations among 0 … {n - 1}; got {index!r}")
     rows = np.array([_predict_left_out(posterior, int(i)) for i in left_out])
     mean, std, log_density, pit = rows.T
@@ -76,10 +85,17 @@ def _predict_left_out(posterior: Posterior, i: int) -> tuple[float, float, float
 
     X, y = np.delete(posterior.X, i, axis=0), np.delete(posterior.y, i)
     refit = fit_model(posterior.spec, posterior.axes, X, y, posterior.seed)
-    here, unit = posterior.X[i : i + 1], refit.standardisation.scale  # squares in units of it: those of y may not have one
+    here, unit = (
+        posterior.X[i : i + 1],
+        refit.standardisation.scale,
+    )  # squares in units of it: those of y may not have one
     f = refit.mean_by_draw(here)[:, 0]
-    deviation = unit * np.hypot(refit.std_by_draw(here)[:, 0] / unit, refit.noise_std / unit)  # of y_i within each draw
+    deviation = unit * np.hypot(
+        refit.std_by_draw(here)[:, 0] / unit, refit.noise_std / unit
+    )  # of y_i within each draw
     z = (posterior.y[i] - f) / deviation
-    log_density = logsumexp(-0.5 * z**2 - np.log(deviation) - 0.5 * math.log(2 * math.pi)) - math.log(len(f))
+    log_density = logsumexp(
+        -0.5 * z**2 - np.log(deviation) - 0.5 * math.log(2 * math.pi)
+    ) - math.log(len(f))
     total = unit * math.sqrt(float((f / unit).var() + np.mean((deviation / unit) ** 2)))
     return float(f.mean()), total, float(log_density), float(np.mean(ndtr(z)))

@@ -1,7 +1,14 @@
 """Covariance along one axis: Matérn kernels as Markov chains, dense kernels, categories."""
 
 from bktf.axis_kernels import categorical, dense, operations
-from bktf.axis_kernels.axes import SAME_POINT, Axis, check_axes, check_grid_size, check_log, check_points
+from bktf.axis_kernels.axes import (
+    SAME_POINT,
+    Axis,
+    check_axes,
+    check_grid_size,
+    check_log,
+    check_points,
+)
 from bktf.axis_kernels.categorical import EXTRA, MAX_LEVELS
 from bktf.axis_kernels.gaps import plan_between, steps_along
 from bktf.axis_kernels.kernel_choice import KINDS, AxisKernel, Kernel, Periodic, resolve_kernels

@@ -1,4 +1,7 @@
-"""Axes: ordered points in the user's units, scaled to [0, 1] for the model; points of X ⇄ places on the axes."""
+"""Axes: ordered points in the user's units, scaled to [0, 1] for the model.
+
+Points of X ⇄ places on the axes.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -54,7 +57,9 @@ class Axis:
         if self.kernel.on_levels:
             return self.points[coordinates.astype(np.int64)]
         values = self.on_scale(self.points[:1]) + coordinates * self.length
-        return np.asarray(np.clip(np.exp(values) if self.log else values, self.points[0], self.points[-1]))
+        return np.asarray(
+            np.clip(np.exp(values) if self.log else values, self.points[0], self.points[-1])
+        )
 
     def locate(self, values: Floats) -> NDArray[np.int64]:
         """The index of the axis point each value stands on, −1 where it stands on none."""
@@ -72,7 +77,9 @@ class Axis:
         if fresh.size == 0:
             return self
         kept = [fresh[0]]
-        for value in fresh[1:]:  # each against the last one kept, so that a chain of tiny steps cannot wander off
+        for value in fresh[
+            1:
+        ]:  # each against the last one kept, so that a chain of tiny steps cannot wander off
             before, following = self.on_scale(np.array([kept[-1], value]))
             if following - before > SAME_POINT * self.length:
                 kept.append(value)
@@ -84,7 +91,9 @@ def check_log(log: bool | Sequence[bool], n_dims: int) -> tuple[bool, ...]:
     given: object = log
     flags = list(given) if isinstance(given, Sequence | np.ndarray) else [given] * n_dims
     if len(flags) != n_dims or not all(isinstance(flag, bool | np.bool_) for flag in flags):
-        raise ValueError(f"log must be True or False, or a list with one of them per axis ({n_dims}); got {log!r}")
+        raise ValueError(
+            f"log must be True or False, or a list with one of them per axis ({n_dims}); got {log!r}"
+        )
     return tuple(bool(flag) for flag in flags)
 
 
@@ -92,9 +101,13 @@ def check_axes(axes: Sequence[ArrayLike], log: bool | Sequence[bool] = False) ->
     """The points of each axis as arrays, refused unless they are finite and increase, and positive on a logarithmic scale."""
     given: object = axes
     if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype != object:
-        raise ValueError("axes must be a list with one array of points per dimension; got a single array (write [axis] for D = 1)")
+        raise ValueError(
+            "axes must be a list with one array of points per dimension; got a single array (write [axis] for D = 1)"
+        )
     if not isinstance(given, Iterable):
-        raise ValueError(f"axes must be a list with one array of points per dimension; got {type(given).__name__}")
+        raise ValueError(
+            f"axes must be a list with one array of points per dimension; got {type(given).__name__}"
+        )
     checked = []
     for d, axis in enumerate(axes):
         try:
@@ -102,11 +115,15 @@ def check_axes(axes: Sequence[ArrayLike], log: bool | Sequence[bool] = False) ->
         except (TypeError, ValueError):
             raise ValueError(f"axis {d} must be numbers; got {axis!r}") from None
         if points.ndim != 1 or points.size == 0:
-            raise ValueError(f"axis {d} must be a 1-D array with at least one point; got shape {points.shape}")
+            raise ValueError(
+                f"axis {d} must be a 1-D array with at least one point; got shape {points.shape}"
+            )
         if not np.all(np.isfinite(points)):
             raise ValueError(f"axis {d} must be finite; it has NaN or infinite points")
         if points[-1] / 2 - points[0] / 2 > np.finfo(float).max / 2:
-            raise ValueError(f"axis {d} is too long for double precision: from {points[0]:g} to {points[-1]:g}")
+            raise ValueError(
+                f"axis {d} is too long for double precision: from {points[0]:g} to {points[-1]:g}"
+            )
         gaps = np.diff(points)
         if np.any(gaps <= 0):
             j = int(np.argmax(gaps <= 0))
@@ -118,9 +135,13 @@ def check_axes(axes: Sequence[ArrayLike], log: bool | Sequence[bool] = False) ->
         raise ValueError("axes must hold at least one axis; got none")
     for d, (points, is_log) in enumerate(zip(checked, check_log(log, len(checked)), strict=True)):
         if is_log and points[0] <= 0:
-            raise ValueError(f"axis {d} is logarithmic, so its points must be positive; got {points[0]:g}")
+            raise ValueError(
+                f"axis {d} is logarithmic, so its points must be positive; got {points[0]:g}"
+            )
         on_scale = np.log(points) if is_log else points
-        if points.size > 1 and np.diff(on_scale).min() <= 0.99 * SAME_POINT * (on_scale[-1] - on_scale[0]):
+        if points.size > 1 and np.diff(on_scale).min() <= 0.99 * SAME_POINT * (
+            on_scale[-1] - on_scale[0]
+        ):
             raise ValueError(
                 f"axis {d} has points closer than {SAME_POINT:g} of its length, which count as one; drop one of them, "
                 "or say log=True of an axis that spans many orders of magnitude"
@@ -134,18 +155,24 @@ def check_points(X: ArrayLike, axes: Sequence[Axis], what: str = "X") -> Floats:
     try:
         points = np.array(X, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"{what} must be an array of numbers of shape (n, {n_dims}); got {type(X).__name__}") from None
+        raise ValueError(
+            f"{what} must be an array of numbers of shape (n, {n_dims}); got {type(X).__name__}"
+        ) from None
     if points.ndim == 1 and n_dims == 1:
         points = points[:, None]
     if points.ndim != 2 or points.shape[1] != n_dims:
-        raise ValueError(f"{what} must have shape (n, {n_dims}), one column per axis; got {points.shape}")
+        raise ValueError(
+            f"{what} must have shape (n, {n_dims}), one column per axis; got {points.shape}"
+        )
     if not np.all(np.isfinite(points)):
         i, d = np.argwhere(~np.isfinite(points))[0]
         raise ValueError(f"{what} must be finite; {what}[{i}, {d}] is {points[i, d]}")
     for d, axis in enumerate(axes):
         low, high = axis.points[0], axis.points[-1]
         slack = SAME_POINT * axis.length
-        below, above = (low - slack * low, high + slack * high) if axis.log else (low - slack, high + slack)
+        below, above = (
+            (low - slack * low, high + slack * high) if axis.log else (low - slack, high + slack)
+        )
         outside = (points[:, d] < below) | (points[:, d] > above)
         if np.any(outside):
             i = int(np.argmax(outside))

@@ -1,19 +1,29 @@
 """A factor over unordered levels: the same operations as `statespace`, in O(m) for levels with equal correlation.
 
-Equal correlation. Any two of the levels have correlation ρ, each has variance 1, so a factor is g_j = √ρ·z + √(1−ρ)·e_j with independent
-standard normal z and e_j. Given z the levels are independent, so everything is a sum over levels. ρ is learned through its odds
-ρ / (1 − ρ), which stand where other axes have their length-scale: large odds, levels that resemble each other.
+Equal correlation. Any two of the levels have correlation ρ, each has variance 1, so a factor is g_j
+= √ρ·z + √(1−ρ)·e_j with independent standard normal z and e_j. Given z the levels are independent,
+so everything is a sum over levels. ρ is learned through its odds ρ / (1 − ρ), which stand where
+other axes have their length-scale: large odds, levels that resemble each other.
 
-Full covariance. All components of an axis share one covariance matrix Σ, inverse Wishart with m + EXTRA degrees of freedom and scale
-(EXTRA − 1)·I, so its mean is I whatever the number m of levels. Given Σ the factors take the dense path; given the factors Σ is conjugate.
-Paper: section 6. Differs: D12, D13.
+Full covariance. All components of an axis share one covariance matrix Σ, inverse Wishart with m +
+EXTRA degrees of freedom and scale (EXTRA − 1)·I, so its mean is I whatever the number m of levels.
+Given Σ the factors take the dense path; given the factors Σ is conjugate. Paper: section 6.
+Differs: D12, D13.
 """
 
 import math
 
 import numpy as np
 
-from bktf._compiled import MAX_SHRINKS, compiled, compiled_part, factor_cholesky, open_slice, propose, shrink
+from bktf._compiled import (
+    MAX_SHRINKS,
+    compiled,
+    compiled_part,
+    factor_cholesky,
+    open_slice,
+    propose,
+    shrink,
+)
 
 EXTRA = 4  # the smallest whole number at which the entries of Σ have a variance
 MAX_LEVELS = 20  # for a full covariance
@@ -59,7 +69,9 @@ def log_evidence(odds, precisions, targets):
 @compiled_part
 def draw_odds(current, log_mean, log_var, precisions, targets, rng):
     """A slice update of the odds of the correlation, with the factor integrated out."""
-    x, level, left, right = open_slice(current, log_evidence(current, precisions, targets), log_mean, log_var, rng)
+    x, level, left, right = open_slice(
+        current, log_evidence(current, precisions, targets), log_mean, log_var, rng
+    )
     for _ in range(MAX_SHRINKS):
         proposal, needed = propose(left, right, level, log_mean, log_var, rng)
         if log_evidence(math.exp(proposal), precisions, targets) > needed:
@@ -76,7 +88,9 @@ def draw_factor(odds, precisions, targets, out, rng):
     level_var = 1.0 / (1.0 + odds)
     for j in range(precisions.size):
         growth = 1.0 + level_var * precisions[j]
-        out[j, 0] = (common + level_var * precisions[j] * targets[j]) / growth + math.sqrt(level_var / growth) * rng.standard_normal()
+        out[j, 0] = (common + level_var * precisions[j] * targets[j]) / growth + math.sqrt(
+            level_var / growth
+        ) * rng.standard_normal()
 
 
 @compiled_part

@@ -1,9 +1,9 @@
 """Any covariance matrix on an axis: the same two operations as `statespace`, in O(m³).
 
-A covariance matrix K, singular or not, is written K = G·Gᵀ by a Cholesky factorisation with pivots that stops where
-nothing is left above rounding. A factor is then g = G·z with z ~ N(0, I): no inverse of K and no jitter, and the
-posterior of z has precision I + Gᵀ·B·G, which is never worse conditioned than the data make it.
-Pseudo-observations are those of `statespace`.
+A covariance matrix K, singular or not, is written K = G·Gᵀ by a Cholesky factorisation with pivots
+that stops where nothing is left above rounding. A factor is then g = G·z with z ~ N(0, I): no
+inverse of K and no jitter, and the posterior of z has precision I + Gᵀ·B·G, which is never worse
+conditioned than the data make it. Pseudo-observations are those of `statespace`.
 """
 
 import math
@@ -26,7 +26,9 @@ from bktf._compiled import (
 SQUARED_EXPONENTIAL = 4
 PERIODIC = 5
 GIVEN = 6
-EQUAL_CORRELATION = 7  # any two coordinates, with the odds of the correlation as length-scale; see `levels`
+EQUAL_CORRELATION = (
+    7  # any two coordinates, with the odds of the correlation as length-scale; see `levels`
+)
 FULL_COVARIANCE = 8  # a matrix that is learned; looked up like a given one
 
 MOMENTS_BLOCK = 32  # new points whose moments are found together
@@ -34,7 +36,10 @@ MOMENTS_BLOCK = 32  # new points whose moments are found together
 
 @compiled_part
 def covariance(kind, period, given, lengthscale, coords, out):
-    """Write the covariance of the factor between coords into out; a matrix is looked up by whole coordinates."""
+    """Write the covariance of the factor between coords into out.
+
+    A matrix is looked up by whole coordinates.
+    """
     m = coords.size
     for i in range(m):
         for j in range(i + 1):
@@ -54,9 +59,12 @@ def covariance(kind, period, given, lengthscale, coords, out):
 
 @compiled_part
 def coefficient_posterior(G, rank, directions, precisions, targets, H, mode):
-    """Write the Cholesky factor of z's posterior precision into H and z's posterior mean; return the log evidence.
+    """Write the Cholesky factor of z's posterior precision into H and z's posterior mean.
 
-    z stacks the coefficients of the q factors. The quadratic form is a sum of squares at the mean, so nothing cancels.
+    Return the log evidence.
+
+    z stacks the coefficients of the q factors. The quadratic form is a sum of squares at the mean,
+    so nothing cancels.
     """
     m, q = precisions.shape
     n = q * rank
@@ -112,25 +120,34 @@ def log_evidence(kind, period, given, lengthscale, coords, directions, precision
     """Log evidence of the pseudo-observations with the factors integrated out, constants left away."""
     G, _, _, rank = root_on_axis(kind, period, given, lengthscale, coords, coords.size)
     n = precisions.shape[1] * rank
-    return coefficient_posterior(G, rank, directions, precisions, targets, np.empty((n, n)), np.empty(n))
+    return coefficient_posterior(
+        G, rank, directions, precisions, targets, np.empty((n, n)), np.empty(n)
+    )
 
 
 @compiled_part
-def draw_lengthscale(kind, period, given, current, log_mean, log_var, coords, directions, precisions, targets, rng):
+def draw_lengthscale(
+    kind, period, given, current, log_mean, log_var, coords, directions, precisions, targets, rng
+):
     """A slice update of the length-scale that the factors share, with the factors integrated out."""
     evidence = log_evidence(kind, period, given, current, coords, directions, precisions, targets)
     x, level, left, right = open_slice(current, evidence, log_mean, log_var, rng)
     for _ in range(MAX_SHRINKS):
         proposal, needed = propose(left, right, level, log_mean, log_var, rng)
         lengthscale = math.exp(proposal)
-        if log_evidence(kind, period, given, lengthscale, coords, directions, precisions, targets) > needed:
+        if (
+            log_evidence(kind, period, given, lengthscale, coords, directions, precisions, targets)
+            > needed
+        ):
             return lengthscale
         left, right = shrink(left, right, x, proposal)
     return current
 
 
 @compiled
-def draw_factors(kind, period, given, lengthscale, coords, directions, precisions, targets, out, rng):
+def draw_factors(
+    kind, period, given, lengthscale, coords, directions, precisions, targets, out, rng
+):
     """Write a joint posterior draw of the factors into out (q, m, ≥ 1)."""
     m, q = precisions.shape
     G, _, _, rank = root_on_axis(kind, period, given, lengthscale, coords, m)
@@ -179,10 +196,14 @@ def draw_between(kind, period, given, lengthscale, coords, states, new_coords, o
 
 
 @compiled
-def moments_between(kind, period, given, lengthscale, coords, states, new_coords, out_mean, out_variance):
+def moments_between(
+    kind, period, given, lengthscale, coords, states, new_coords, out_mean, out_variance
+):
     """Write mean and variance of the factor at each of new_coords given its values states[:, 0] at coords."""
     m = coords.size
-    for first in range(0, new_coords.size, MOMENTS_BLOCK):  # one by one they are independent, so the cost stays linear in them
+    for first in range(
+        0, new_coords.size, MOMENTS_BLOCK
+    ):  # one by one they are independent, so the cost stays linear in them
         some = new_coords[first : first + MOMENTS_BLOCK]
         every = np.concatenate((coords, some))
         G, pivots, rank_first, rank = root_on_axis(kind, period, given, lengthscale, every, m)

@@ -7,7 +7,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-SAME_GAP = 1e-12  # gaps that differ by less than this share are one: far below what tells two points apart
+SAME_GAP = (
+    1e-12  # gaps that differ by less than this share are one: far below what tells two points apart
+)
 
 
 class Gaps(NamedTuple):
@@ -40,14 +42,17 @@ class Plan(NamedTuple):
     """How new points lie between known ones."""
 
     gaps: Floats  # (G,) the different gaps
-    neighbours: NDArray[np.int64]  # (u, 4): left known point or −1, right known point, gap to the left and right or −1
+    neighbours: NDArray[
+        np.int64
+    ]  # (u, 4): left known point or −1, right known point, gap to the left and right or −1
 
 
 def plan_between(coords: Floats, new_coords: Floats, joint: bool) -> Plan:
     """Lay out new_coords among coords (both increase).
 
-    Joint: each new point leans on the new point before it where that is nearer than the known one (left −1, gap ≥ 0).
-    Otherwise each leans on known points only. A side without a neighbour has gap −1.
+    Joint: each new point leans on the new point before it where that is nearer than the known one
+    (left −1, gap ≥ 0). Otherwise each leans on known points only. A side without a neighbour has
+    gap −1.
     """
     right = np.searchsorted(coords, new_coords, side="right")
     left = right - 1
@@ -58,7 +63,14 @@ def plan_between(coords: Floats, new_coords: Floats, joint: bool) -> Plan:
         left_x = np.maximum(left_x, before)
     has_left, has_right = np.isfinite(left_x), right < coords.size
     right = np.minimum(right, coords.size - 1)
-    gaps = different_gaps(np.concatenate((new_coords[has_left] - left_x[has_left], coords[right[has_right]] - new_coords[has_right])))
+    gaps = different_gaps(
+        np.concatenate(
+            (
+                new_coords[has_left] - left_x[has_left],
+                coords[right[has_right]] - new_coords[has_right],
+            )
+        )
+    )
     neighbours = np.full((new_coords.size, 4), -1, dtype=np.int64)
     neighbours[:, 0] = left
     neighbours[:, 1] = right

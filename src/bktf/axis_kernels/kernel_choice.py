@@ -32,8 +32,12 @@ class Periodic:
     period: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.period, int | float | np.number) or not (math.isfinite(self.period) and self.period > 0):
-            raise ValueError(f"the period must be a positive number in the axis's own units; got {self.period!r}")
+        if not isinstance(self.period, int | float | np.number) or not (
+            math.isfinite(self.period) and self.period > 0
+        ):
+            raise ValueError(
+                f"the period must be a positive number in the axis's own units; got {self.period!r}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +66,10 @@ class AxisKernel:
     def same_as(self, other: "AxisKernel") -> bool:
         """Whether two axes have the same kernel."""
         if self.covariance is None or other.covariance is None:
-            return self.covariance is other.covariance and (self.kind, self.period) == (other.kind, other.period)
+            return self.covariance is other.covariance and (self.kind, self.period) == (
+                other.kind,
+                other.period,
+            )
         return np.array_equal(self.covariance, other.covariance)
 
 
@@ -80,7 +87,9 @@ def resolve_kernel(kernel: Kernel | None, d: int, n_points: int, default: str) -
     if isinstance(kernel, str):
         if kernel not in KINDS:
             known = ", ".join(repr(name) for name in KINDS)
-            raise ValueError(f"kernel must be one of {known}, bktf.Periodic(period) or a covariance matrix; got {kernel!r}")
+            raise ValueError(
+                f"kernel must be one of {known}, bktf.Periodic(period) or a covariance matrix; got {kernel!r}"
+            )
         if kernel == "wishart" and n_points > levels.MAX_LEVELS:
             raise ValueError(
                 f'the kernel "wishart" takes at most {levels.MAX_LEVELS} levels; axis {d} has {n_points}. '
@@ -90,21 +99,31 @@ def resolve_kernel(kernel: Kernel | None, d: int, n_points: int, default: str) -
     try:
         matrix = np.array(kernel, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"the kernel of axis {d} must be a name, bktf.Periodic(period) or a matrix; got {kernel!r}") from None
+        raise ValueError(
+            f"the kernel of axis {d} must be a name, bktf.Periodic(period) or a matrix; got {kernel!r}"
+        ) from None
     if matrix.shape != (n_points, n_points):
         raise ValueError(
             f"the covariance matrix of axis {d} must be {n_points} by {n_points}, one row per axis point; got shape {matrix.shape}"
         )
     if not np.all(np.isfinite(matrix)):
-        raise ValueError(f"the covariance matrix of axis {d} must be finite; it has NaN or infinite entries")
+        raise ValueError(
+            f"the covariance matrix of axis {d} must be finite; it has NaN or infinite entries"
+        )
     scale = np.abs(np.diag(matrix)).max()
     if np.abs(matrix - matrix.T).max() > 1e-8 * scale:
-        raise ValueError(f"the covariance matrix of axis {d} must be symmetric; got one that differs from its transpose")
+        raise ValueError(
+            f"the covariance matrix of axis {d} must be symmetric; got one that differs from its transpose"
+        )
     lowest = float(np.linalg.eigvalsh(matrix)[0])
     if scale == 0:
-        raise ValueError(f"the covariance matrix of axis {d} must have a positive diagonal; it is zero")
+        raise ValueError(
+            f"the covariance matrix of axis {d} must have a positive diagonal; it is zero"
+        )
     if lowest < -1e-8 * scale:
-        raise ValueError(f"the covariance matrix of axis {d} must be positive semi-definite; its lowest eigenvalue is {lowest:.3g}")
+        raise ValueError(
+            f"the covariance matrix of axis {d} must be positive semi-definite; its lowest eigenvalue is {lowest:.3g}"
+        )
     return AxisKernel(dense.GIVEN, covariance=0.5 * (matrix + matrix.T))
 
 

@@ -1,10 +1,12 @@
 """Matérn 3/2, one factor at a time: `statespace` written out for its two-entry state (g, g′/rate).
 
-The default kernel spends its time here, so it is written for speed: same recursions and same L·D·Lᵀ form, but in plain numbers
-instead of small arrays; transitions are computed once for each different gap between points (a regular axis has few), and
-the draw goes on from where the evidence at its length-scale left off. The tests hold it to the general code.
+The default kernel spends its time here, so it is written for speed: same recursions and same L·D·Lᵀ
+form, but in plain numbers instead of small arrays; transitions are computed once for each different
+gap between points (a regular axis has few), and the draw goes on from where the evidence at its
+length-scale left off. The tests hold it to the general code.
 
-A *table* has a row per gap: decay·(1 + step), decay·step, decay·(1 − step), and D₀, L₁₀, D₁ of the process noise.
+A *table* has a row per gap: decay·(1 + step), decay·step, decay·(1 − step), and D₀, L₁₀, D₁ of the
+process noise.
 """
 
 import math
@@ -15,12 +17,17 @@ from bktf._compiled import MAX_SHRINKS, compiled, compiled_part, open_slice, pro
 
 SERIES_BELOW = 0.5
 ONE_THIRD = 1.0 / 3.0
-C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12 = (6.0 / math.factorial(k + 3) for k in range(1, 13))
+C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12 = (
+    6.0 / math.factorial(k + 3) for k in range(1, 13)
+)
 
 
 @compiled
 def step_noise(step, decay):
-    """D₀, L₁₀, D₁ of the process noise Q(step), where decay = exp(−step); see `statespace.transition`."""
+    """D₀, L₁₀, D₁ of the process noise Q(step), where decay = exp(−step).
+
+    See `statespace.transition`.
+    """
     x = 2.0 * step
     e0 = decay * decay
     e1 = x * e0
@@ -57,9 +64,9 @@ def fill_table(lengthscale, gaps, table):
 def log_evidence(lengthscale, gaps, steps, precisions, targets, needed, table, kept):
     """Log evidence of one observation per point (precision 0: none) with the factor integrated out.
 
-    steps[j] is the place in gaps of the gap before point j > 0. Writes the transitions into table and the filtered
-    moments into kept, (m, 5), where `draw_factor` finds them. Every observation lowers the sum, so it stops and returns −∞
-    as soon as it is below `needed`.
+    steps[j] is the place in gaps of the gap before point j > 0. Writes the transitions into table
+    and the filtered moments into kept, (m, 5), where `draw_factor` finds them. Every observation
+    lowers the sum, so it stops and returns −∞ as soon as it is below `needed`.
     """
     fill_table(lengthscale, gaps, table)
     m0 = 0.0
@@ -117,14 +124,19 @@ def log_evidence(lengthscale, gaps, steps, precisions, targets, needed, table, k
 
 
 @compiled_part
-def draw_lengthscale(current, log_mean, log_var, gaps, steps, precisions, targets, table, kept, rng):
+def draw_lengthscale(
+    current, log_mean, log_var, gaps, steps, precisions, targets, table, kept, rng
+):
     """A slice update of the length-scale; leaves in table and kept what `draw_factor` goes on from."""
     evidence = log_evidence(current, gaps, steps, precisions, targets, -np.inf, table, kept)
     x, level, left, right = open_slice(current, evidence, log_mean, log_var, rng)
     for _ in range(MAX_SHRINKS):
         proposal, needed = propose(left, right, level, log_mean, log_var, rng)
         lengthscale = math.exp(proposal)
-        if log_evidence(lengthscale, gaps, steps, precisions, targets, needed, table, kept) > needed:
+        if (
+            log_evidence(lengthscale, gaps, steps, precisions, targets, needed, table, kept)
+            > needed
+        ):
             return lengthscale
         left, right = shrink(left, right, x, proposal)
     log_evidence(current, gaps, steps, precisions, targets, -np.inf, table, kept)
@@ -140,7 +152,8 @@ def condition_on_next(table, gap, m0, m1, d0, low, d1, next0, next1):
     q0 = table[gap, 3]
     q_low = table[gap, 4]
     q1 = table[gap, 5]
-    # Rows over the independent sources (d0, d1, q0, q1): next0 = (u0, b, 1, 0), next1 = (u1, c, q_low, 1),
+    # Rows over the independent sources (d0, d1, q0, q1): next0 = (u0, b, 1, 0), next1 = (u1, c,
+    # q_low, 1),
     # this0 = (1, 0, 0, 0), this1 = (low, 1, 0, 0); orthogonalised in that order.
     u0 = a + b * low
     u1 = c * low - b
@@ -170,7 +183,11 @@ def condition_on_next(table, gap, m0, m1, d0, low, d1, next0, next1):
     t2 -= g11 * r2
     t3 = -g11
     new_d0 = d0 * s0 * s0 + d1 * s1 * s1 + q0 * s2 * s2 + q1 * s3 * s3
-    new_low = (d0 * s0 * t0 + d1 * s1 * t1 + q0 * s2 * t2 + q1 * s3 * t3) / new_d0 if new_d0 > 0.0 else 0.0
+    new_low = (
+        (d0 * s0 * t0 + d1 * s1 * t1 + q0 * s2 * t2 + q1 * s3 * t3) / new_d0
+        if new_d0 > 0.0
+        else 0.0
+    )
     t0 -= new_low * s0
     t1 -= new_low * s1
     t2 -= new_low * s2
@@ -194,7 +211,9 @@ def draw_factor(steps, table, kept, out, rng):
         low = kept[j, 3]
         d1 = kept[j, 4]
         if j < m - 1:
-            m0, m1, d0, low, d1 = condition_on_next(table, steps[j + 1], m0, m1, d0, low, d1, next0, next1)
+            m0, m1, d0, low, d1 = condition_on_next(
+                table, steps[j + 1], m0, m1, d0, low, d1, next0, next1
+            )
         deviation = math.sqrt(d0) * rng.standard_normal()
         next0 = m0 + deviation
         next1 = m1 + low * deviation + math.sqrt(d1) * rng.standard_normal()
@@ -204,7 +223,10 @@ def draw_factor(steps, table, kept, out, rng):
 
 @compiled_part
 def moments_of(table, left_gap, left0, left1, right_gap, right0, right1):
-    """Moments (m0, m1, d0, low, d1) of the state between two known states; a negative gap means no neighbour there."""
+    """Moments (m0, m1, d0, low, d1) of the state between two known states.
+
+    A negative gap means no neighbour there.
+    """
     m0 = 0.0
     m1 = 0.0
     d0 = 1.0
@@ -234,7 +256,9 @@ def draw_between(lengthscale, states, gaps, plan, out, rng):
         if left >= 0:  # otherwise the point before this one is new itself
             left0 = states[left, 0]
             left1 = states[left, 1]
-        m0, m1, d0, low, d1 = moments_of(table, plan[j, 2], left0, left1, plan[j, 3], states[right, 0], states[right, 1])
+        m0, m1, d0, low, d1 = moments_of(
+            table, plan[j, 2], left0, left1, plan[j, 3], states[right, 0], states[right, 1]
+        )
         deviation = math.sqrt(d0) * rng.standard_normal()
         left0 = m0 + deviation
         left1 = m1 + low * deviation + math.sqrt(d1) * rng.standard_normal()
@@ -250,6 +274,14 @@ def moments_between(lengthscale, states, gaps, plan, out_mean, out_variance):
     for j in range(plan.shape[0]):
         left = max(plan[j, 0], 0)
         right = plan[j, 1]
-        moments = moments_of(table, plan[j, 2], states[left, 0], states[left, 1], plan[j, 3], states[right, 0], states[right, 1])
+        moments = moments_of(
+            table,
+            plan[j, 2],
+            states[left, 0],
+            states[left, 1],
+            plan[j, 3],
+            states[right, 0],
+            states[right, 1],
+        )
         out_mean[j] = moments[0]
         out_variance[j] = moments[2]

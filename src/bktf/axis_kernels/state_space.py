@@ -1,7 +1,8 @@
 """Matérn processes on an ordered axis as Markov chains: log evidence, draws, conditionals.
 
-A Matérn process with ν = p − 1/2 (p = 1, 2, 3) is the first entry of a p-dimensional Markov chain. With
-rate = √(2ν)/l and the step measured in x = rate·|t − t′|, the scaled state (g, g′/rate, g″/rate²) obeys
+A Matérn process with ν = p − 1/2 (p = 1, 2, 3) is the first entry of a p-dimensional Markov chain.
+With rate = √(2ν)/l and the step measured in x = rate·|t − t′|, the scaled state (g, g′/rate,
+g″/rate²) obeys
 
     state(t′) = A(x) state(t) + noise,      noise ~ N(0, Q(x)),      stationary covariance Q(∞).
 
@@ -10,8 +11,9 @@ Notation
     q       how many factors move together (1, or all that share a length-scale); the whole state has
             size S = q·p, factor after factor
     L, D    every covariance is kept as L·diag(D)·Lᵀ with L unit lower triangular. All updates are weighted
-            Gram–Schmidt orthogonalisations of stacked rows, so variances are sums of squares: nothing is
-            subtracted, no jitter is needed, and a nearly exact observation is as safe as a vague one.
+            Gram–Schmidt orthogonalisations of stacked rows, so variances are sums of squares:
+            nothing is subtracted, no jitter is needed, and a nearly exact observation is as safe as
+            a vague one.
 
 Pseudo-observations: at axis point j the likelihood of the factor values v ∈ R^q is
 exp(−½ Σ_k precision[j, k]·(target[j, k] − direction[j, k]·v)²).
@@ -23,7 +25,9 @@ import numpy as np
 
 from bktf._compiled import MAX_SHRINKS, compiled, compiled_part, open_slice, propose, shrink
 
-STATIONARY_STEP = 1e3  # a step so long that nothing is remembered: exp(−1000) is 0 in double precision
+STATIONARY_STEP = (
+    1e3  # a step so long that nothing is remembered: exp(−1000) is 0 in double precision
+)
 SERIES_TERMS = 24  # enough for double precision below SERIES_BELOW
 SERIES_BELOW = 2.0
 
@@ -58,9 +62,9 @@ def poisson_tail(first, x):
 def transition(order, step, A, L, D):
     """Write A(step) and the factors L, D of Q(step) for one Matérn factor.
 
-    Q = c ∫₀^step e⁻²ˢ p(s) p(s)ᵀ ds with p the last column of eˢA(s); every entry is a combination of the
-    Poisson tail P(N ≥ 2p−1) and of single Poisson probabilities e_k at x = 2·step, each free of cancellation
-    where the step is small.
+    Q = c ∫₀^step e⁻²ˢ p(s) p(s)ᵀ ds with p the last column of eˢA(s); every entry is a combination
+    of the Poisson tail P(N ≥ 2p−1) and of single Poisson probabilities e_k at x = 2·step, each free
+    of cancellation where the step is small.
     """
     x = 2.0 * step
     decay = math.exp(-step)
@@ -116,7 +120,10 @@ def transition(order, step, A, L, D):
 
 @compiled_part
 def orthogonalise(rows, weights, n_rows, n_columns, L, D):
-    """Write L, D with rows·diag(weights)·rowsᵀ = L·diag(D)·Lᵀ, by modified Gram–Schmidt; rows is overwritten."""
+    """Write L, D with rows·diag(weights)·rowsᵀ = L·diag(D)·Lᵀ, by modified Gram–Schmidt.
+
+    Rows is overwritten.
+    """
     for i in range(n_rows):
         for j in range(i):
             overlap = 0.0
@@ -204,7 +211,10 @@ def observe(order, q, direction, precision, target, mean, L, D, rows, weights, L
 
 @compiled_part
 def filter_forward(order, lengthscale, coords, directions, precisions, targets, means, Ls, Ds):
-    """Return the log evidence; write the filtered means (m, S), Ls (m, S, S), Ds (m, S) unless they are empty."""
+    """Return the log evidence.
+
+    Write the filtered means (m, S), Ls (m, S, S), Ds (m, S) unless they are empty.
+    """
     m, q = precisions.shape
     size = q * order
     keep = means.shape[0] == m
@@ -232,7 +242,18 @@ def filter_forward(order, lengthscale, coords, directions, precisions, targets, 
         for k in range(q):
             if precisions[j, k] > 0.0:
                 log_evidence += observe(
-                    order, q, directions[j, k], precisions[j, k], targets[j, k], mean, L, D, rows, weights, L_joint, D_joint
+                    order,
+                    q,
+                    directions[j, k],
+                    precisions[j, k],
+                    targets[j, k],
+                    mean,
+                    L,
+                    D,
+                    rows,
+                    weights,
+                    L_joint,
+                    D_joint,
                 )
         if keep:
             for i in range(size):
@@ -244,7 +265,9 @@ def filter_forward(order, lengthscale, coords, directions, precisions, targets, 
 
 
 @compiled_part
-def condition_on_next(order, q, A, L_Q, D_Q, mean, L, D, following, rows, weights, L_joint, D_joint):
+def condition_on_next(
+    order, q, A, L_Q, D_Q, mean, L, D, following, rows, weights, L_joint, D_joint
+):
     """Condition a state N(mean, L·D·Lᵀ), overwritten, on the state that follows it one transition later."""
     size = q * order
     stack_next(order, q, A, L_Q, D_Q, L, D, rows, weights)
@@ -283,12 +306,22 @@ def log_evidence(order, lengthscale, coords, directions, precisions, targets):
     """Log evidence of the pseudo-observations with the factors integrated out, constants left away, in O(m)."""
     size = precisions.shape[1] * order
     return filter_forward(
-        order, lengthscale, coords, directions, precisions, targets, np.empty((0, size)), np.empty((0, size, size)), np.empty((0, size))
+        order,
+        lengthscale,
+        coords,
+        directions,
+        precisions,
+        targets,
+        np.empty((0, size)),
+        np.empty((0, size, size)),
+        np.empty((0, size)),
     )
 
 
 @compiled_part
-def draw_lengthscale(order, current, log_mean, log_var, coords, directions, precisions, targets, rng):
+def draw_lengthscale(
+    order, current, log_mean, log_var, coords, directions, precisions, targets, rng
+):
     """A slice update of the length-scale that the factors share, with the factors integrated out."""
     evidence = log_evidence(order, current, coords, directions, precisions, targets)
     x, level, left, right = open_slice(current, evidence, log_mean, log_var, rng)
@@ -322,7 +355,21 @@ def draw_factors(order, lengthscale, coords, directions, precisions, targets, ou
     for j in range(m - 1, -1, -1):
         if j < m - 1:
             transition(order, rate * (coords[j + 1] - coords[j]), A, L_Q, D_Q)
-            condition_on_next(order, q, A, L_Q, D_Q, means[j], Ls[j], Ds[j], state, rows, weights, L_joint, D_joint)
+            condition_on_next(
+                order,
+                q,
+                A,
+                L_Q,
+                D_Q,
+                means[j],
+                Ls[j],
+                Ds[j],
+                state,
+                rows,
+                weights,
+                L_joint,
+                D_joint,
+            )
         draw_state(means[j], Ls[j], Ds[j], state, rng)
         for c in range(q):
             for a in range(order):
@@ -331,7 +378,10 @@ def draw_factors(order, lengthscale, coords, directions, precisions, targets, ou
 
 @compiled_part
 def conditional(order, rate, left_gap, left, right_gap, right, mean, L, D):
-    """Write mean, L, D of one factor's state between two known states; a negative gap means no neighbour there."""
+    """Write mean, L, D of one factor's state between two known states.
+
+    A negative gap means no neighbour there.
+    """
     A = np.empty((order, order))
     L_Q = np.empty((order, order))
     D_Q = np.empty(order)
@@ -352,7 +402,10 @@ def conditional(order, rate, left_gap, left, right_gap, right, mean, L, D):
 
 @compiled
 def draw_between(order, lengthscale, coords, states, new_coords, out, rng):
-    """Write a joint draw of the states at new_coords given those at coords, (m, order), into out; both increase."""
+    """Write a joint draw of the states at new_coords given those at coords, (m, order), into out.
+
+    Both increase.
+    """
     rate = matern_rate(order, lengthscale)
     m = coords.size
     mean = np.empty(order)
@@ -366,10 +419,14 @@ def draw_between(order, lengthscale, coords, states, new_coords, out, rng):
         right_gap = coords[right] - x if right < m else -1.0
         right_state = states[min(right, m - 1)]
         if j > 0 and (right == 0 or new_coords[j - 1] > coords[right - 1]):
-            conditional(order, rate, x - new_coords[j - 1], out[j - 1], right_gap, right_state, mean, L, D)
+            conditional(
+                order, rate, x - new_coords[j - 1], out[j - 1], right_gap, right_state, mean, L, D
+            )
         else:
             left_gap = x - coords[right - 1] if right > 0 else -1.0
-            conditional(order, rate, left_gap, states[max(right - 1, 0)], right_gap, right_state, mean, L, D)
+            conditional(
+                order, rate, left_gap, states[max(right - 1, 0)], right_gap, right_state, mean, L, D
+            )
         draw_state(mean, L, D, out[j], rng)
 
 
@@ -388,6 +445,16 @@ def moments_between(order, lengthscale, coords, states, new_coords, out_mean, ou
             right += 1
         left_gap = x - coords[right - 1] if right > 0 else -1.0
         right_gap = coords[right] - x if right < m else -1.0
-        conditional(order, rate, left_gap, states[max(right - 1, 0)], right_gap, states[min(right, m - 1)], mean, L, D)
+        conditional(
+            order,
+            rate,
+            left_gap,
+            states[max(right - 1, 0)],
+            right_gap,
+            states[min(right, m - 1)],
+            mean,
+            L,
+            D,
+        )
         out_mean[j] = mean[0]
         out_variance[j] = D[0]

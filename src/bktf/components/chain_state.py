@@ -23,7 +23,9 @@ class Problem(NamedTuple):
     """Everything that stays the same during a run."""
 
     values: Floats  # (n,) standardised observations
-    cells: NDArray[np.uint32]  # (D, n) place of each observation among its axis's observed coordinates
+    cells: NDArray[
+        np.uint32
+    ]  # (D, n) place of each observation among its axis's observed coordinates
     coords: Floats  # (M,) observed coordinates, axis after axis, increasing
     starts: NDArray[np.int64]  # (D + 1,) where each axis begins in coords
     steps: NDArray[np.int64]  # (M,) which of its axis's gaps lies before each coordinate
@@ -31,10 +33,13 @@ class Problem(NamedTuple):
     gap_starts: NDArray[np.int64]  # (D + 1,) where each axis begins in gaps
     kinds: NDArray[np.int64]  # (D,) kernel of each axis, numbered in `axis_kernels.operations`
     periods: Floats  # (D,) period of a periodic axis
-    covariances: Floats  # (≥ 1, ·, ·) covariance matrices given by the user, and room for those that are learned
+    # (≥ 1, ·, ·) covariance matrices given by the user, and room for those that are learned
+    covariances: Floats
     covariance_index: NDArray[np.int64]  # (D,) which of them an axis has
     operations: AxisOperations  # how to draw length-scales and factors under these kernels
-    learned: NDArray[np.bool_]  # (D,) whether the axis has a length-scale (or the odds of a correlation)
+    learned: NDArray[
+        np.bool_
+    ]  # (D,) whether the axis has a length-scale (or the odds of a correlation)
     full: NDArray[np.bool_]  # (D,) whether it learns a covariance matrix
     active: NDArray[np.bool_]  # (R, D) which dimensions each component uses
     shared: bool  # one length-scale per dimension for all components
@@ -44,14 +49,20 @@ class Problem(NamedTuple):
     noise_rate: float
     noise_known: bool
     weight_var: float
-    shrunk: NDArray[np.bool_]  # (R,) components whose weights a multiplicative gamma process shrinks, more from one to the next
+    shrunk: NDArray[
+        np.bool_
+        # (R,) components whose weights a multiplicative gamma process shrinks, more from one to the
+        # next
+    ]
     shrinkage_first: float  # shapes of its gamma variables
     shrinkage_rest: float
     offset: NDArray[np.bool_]  # (D,) axes whose factors vary around an offset instead of around 0
     offset_mean: float
     offset_var: float
     process: ProcessModel  # the residual process; empty where there is none
-    noise_operations: NoiseOperations  # how to draw noise and weights, with or without a residual process
+    noise_operations: (
+        NoiseOperations  # how to draw noise and weights, with or without a residual process
+    )
 
 
 @record
@@ -60,7 +71,8 @@ class State(NamedTuple):
 
     lengthscales: Floats  # (R, D)
     covariances: Floats  # as in the problem, with those that are learned
-    factors: Floats  # (R, M, S) factor, offset included, and scaled derivatives; 1 where the component is not active
+    # (R, M, S) factor, offset included, and scaled derivatives; 1 where the component is not active
+    factors: Floats
     weights: Floats  # (R,)
     weight_vars: Floats  # (R,) of their priors
     shrinkage: Floats  # (R,) the gamma variables, 1 for a component that is not shrunk

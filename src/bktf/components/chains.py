@@ -45,7 +45,9 @@ class KnownFactors(NamedTuple):
     states: Floats  # (K, R, m, S) factor and scaled derivatives
 
 
-def states_between(known: KnownFactors, new_coords: Floats, stop: threading.Event, rng: np.random.Generator) -> Floats:
+def states_between(
+    known: KnownFactors, new_coords: Floats, stop: threading.Event, rng: np.random.Generator
+) -> Floats:
     """A joint draw of the states (K, R, u, S) at new scaled coordinates, which increase."""
     axis, coords = known.axis, known.coords
     states = around_offsets(known.states, known.offsets)
@@ -101,7 +103,11 @@ def moments_between(known: KnownFactors, new_coords: Floats) -> tuple[Floats, Fl
 
 def first_guess(axis: Axis, n_components: int, n_points: int) -> int:
     """Draws whose factors on one axis the first call should take."""
-    return 1 if axis.kernel.is_dense else int(FIRST_CALL / (max(n_components, 1) * n_points * PER_POINT))
+    return (
+        1
+        if axis.kernel.is_dense
+        else int(FIRST_CALL / (max(n_components, 1) * n_points * PER_POINT))
+    )
 
 
 def run_chain(
@@ -115,15 +121,17 @@ def run_chain(
 ) -> ChainResult:
     """Run one chain from `state` (overwritten) and fill the axes of its kept draws.
 
-    Sweeps are their number and how many of them to drop. The second of the random generators is for filling,
-    so a finer axis does not change where the chain goes.
+    Sweeps are their number and how many of them to drop. The second of the random generators is for
+    filling, so a finer axis does not change where the chain goes.
     """
     n_sweeps, n_burn_in = sweeps
     chain_rng, fill_rng = rngs
     n_components, n_dims = problem.active.shape
     n, n_coords, n_kept = problem.values.size, problem.coords.size, n_sweeps - n_burn_in
     block = n_components if problem.shared else 1
-    work = Work(np.empty((block, n_dims + 1, n)), np.empty((block, n)), np.empty((block, n)), np.empty(n))
+    work = Work(
+        np.empty((block, n_dims + 1, n)), np.empty((block, n)), np.empty((block, n)), np.empty(n)
+    )
     draws = Draws(
         np.empty((n_kept, n_components, n_dims)),
         np.empty((n_kept, n_components, n_coords, state.factors.shape[2])),
@@ -141,8 +149,15 @@ def run_chain(
 
     cost = block * (n * PER_OBSERVATION + n_coords / n_dims * PER_POINT)
     has_process = problem.process.log_means.size > 0
-    dense = any(axis.kernel.is_dense for axis in axes)  # costs that grow faster than linearly are found out by trying
-    paced(n_sweeps * per_sweep, 1 if dense or has_process else int(FIRST_CALL / cost), advance, progress.stop)
+    dense = any(
+        axis.kernel.is_dense for axis in axes
+    )  # costs that grow faster than linearly are found out by trying
+    paced(
+        n_sweeps * per_sweep,
+        1 if dense or has_process else int(FIRST_CALL / cost),
+        advance,
+        progress.stop,
+    )
 
     states = []
     for d, axis in enumerate(axes):
@@ -156,9 +171,21 @@ def run_chain(
         whole = np.empty((n_kept, n_components, axis.size, size))
         whole[:, :, observed[d]] = seen
         lengthscales = np.ascontiguousarray(draws.lengthscales[:, :, d])
-        known = KnownFactors(axis, lengthscales, draws.offsets[:, :, d], scaled[observed[d]], np.ascontiguousarray(seen))
+        known = KnownFactors(
+            axis,
+            lengthscales,
+            draws.offsets[:, :, d],
+            scaled[observed[d]],
+            np.ascontiguousarray(seen),
+        )
         whole[:, :, unseen] = states_between(known, scaled[unseen], progress.stop, fill_rng)
         states.append(whole)
     return ChainResult(
-        draws.lengthscales, tuple(states), draws.weights, draws.weight_vars, draws.offsets, draws.noise_precision, draws.process_logs
+        draws.lengthscales,
+        tuple(states),
+        draws.weights,
+        draws.weight_vars,
+        draws.offsets,
+        draws.noise_precision,
+        draws.process_logs,
     )

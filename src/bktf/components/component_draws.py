@@ -25,11 +25,15 @@ class ComponentDraws:
 
     axes: tuple[Axis, ...]
     active: Bools  # (R, D)
-    lengthscales: Floats  # (K, R, D); odds of the correlation on a category; NaN where there is none
+    lengthscales: (
+        Floats  # (K, R, D); odds of the correlation on a category; NaN where there is none
+    )
     states: tuple[Floats, ...]  # per axis (K, R, m_d, state size): factor and scaled derivatives
     weights: Floats  # (K, R)
     noise_precision: Floats  # (K,)
-    weight_vars: Floats  # (K, R) prior variances of the weights: all the same, unless the rank adapts
+    weight_vars: (
+        Floats  # (K, R) prior variances of the weights: all the same, unless the rank adapts
+    )
     offsets: Floats  # (K, R, D) what factors vary around; 0 without offsets
     shared_lengthscales: bool
     seed: int
@@ -80,7 +84,9 @@ class ComponentDraws:
         The mean over draws of the exact conditional mean given each draw's factors.
         """
         if self.axes[d].kernel.kind != dense.FULL_COVARIANCE:
-            raise ValueError(f'axis {d} does not learn a covariance; only the kernel "wishart" does')
+            raise ValueError(
+                f'axis {d} does not learn a covariance; only the kernel "wishart" does'
+            )
         factors = self.factors[d][:, self.active[:, d]]  # (K, R, m)
         total = np.einsum("krm,krl->ml", factors, factors) / self.n_draws
         total += (categorical.EXTRA - 1.0) * np.eye(factors.shape[2])
@@ -102,13 +108,17 @@ class ComponentDraws:
         return cp_tensors.moments(*self._moment_tables(points))
 
     def moments_by_draw(self, points: Floats) -> Moments:
-        """Mean and variance of f at points within each draw, (K, n) each; the variance is 0 on axis points."""
+        """Mean and variance of f at points within each draw, (K, n) each.
+
+        The variance is 0 on axis points.
+        """
         return cp_tensors.moments_by_draw(*self._moment_tables(points))
 
     def covariances_by_draw(self, points: Floats) -> Floats:
         """Covariances of f between points within each draw, (K, n, n).
 
-        Between axis points the factors' remaining variances at different points count as independent.
+        Between axis points the factors' remaining variances at different points count as
+        independent.
         """
         n = len(points)
         covariance = np.zeros((self.n_draws, n, n))
@@ -170,7 +180,13 @@ class ComponentDraws:
     def known_factors(self, d: int) -> KnownFactors:
         """The factors of axis d at its points."""
         axis = self.axes[d]
-        return KnownFactors(axis, self.axis_lengthscales(d), self.offsets[:, :, d], axis.scale(axis.points), self.states[d])
+        return KnownFactors(
+            axis,
+            self.axis_lengthscales(d),
+            self.offsets[:, :, d],
+            axis.scale(axis.points),
+            self.states[d],
+        )
 
     # --- factor values at the coordinates that occur -----------------------------------------
 

@@ -12,7 +12,10 @@ from bktf._compiled import add_multiple, compiled_part, copy_into, draw_normal, 
 
 @compiled_part
 def update_noise(noise_shape, noise_rate, noise_known, residual, noise_precision, rng):
-    """Draw the noise precision (1,) given everything else. Paper: appendix, "Sampling model noise precision"."""
+    """Draw the noise precision (1,) given everything else.
+
+    Paper: appendix, "Sampling model noise precision".
+    """
     if noise_known:
         return
     squares = inner(residual, residual)
@@ -22,7 +25,10 @@ def update_noise(noise_shape, noise_rate, noise_known, residual, noise_precision
 
 @compiled_part
 def update_weights(weight_vars, values, products, weights, noise_precision, residual, rng):
-    """Draw all weights given everything else and refresh the residual. Paper: appendix, "Sampling weight vector"."""
+    """Draw all weights given everything else and refresh the residual.
+
+    Paper: appendix, "Sampling weight vector".
+    """
     n_components = weights.size
     precision = np.zeros((n_components, n_components))
     mean = np.zeros(n_components)
@@ -70,15 +76,22 @@ def update_shrinkage(problem, state, rng):
             for later in range(c, n_components):
                 if problem.shrunk[later]:
                     n_after += 1
-                    squares += state.weights[later] * state.weights[later] / state.weight_vars[later]
+                    squares += (
+                        state.weights[later] * state.weights[later] / state.weight_vars[later]
+                    )
             rate = 1.0 + 0.5 * squares / state.shrinkage[c]
-            state.shrinkage[c] = rng.standard_gamma(shrinkage_shape(problem, c) + 0.5 * n_after) / rate
+            state.shrinkage[c] = (
+                rng.standard_gamma(shrinkage_shape(problem, c) + 0.5 * n_after) / rate
+            )
             spread_weight_vars(problem, state)
 
 
 @compiled_part
 def update_offset(problem, state, c, d, precisions, targets, rng):
-    """Draw the offset of one factor given how the factor varies around it; takes it off the targets."""
+    """Draw the offset of one factor given how the factor varies around it.
+
+    Takes it off the targets.
+    """
     start = problem.starts[d]
     factor, old = state.factors[c], state.offsets[c, d]
     precision = 1.0 / problem.offset_var

@@ -1,13 +1,15 @@
 """The Gibbs sampler: updates → sweep → run.
 
-The updates of the paper's appendix in the order of its algorithm: for each component and dimension the length-scale
-(the factor integrated out) and the factor, then the noise precision, then the weights and what shrinks them; last, covariances that are
-learned. Where factors have offsets, each is drawn just before its factor.
+The updates of the paper's appendix in the order of its algorithm: for each component and dimension
+the length-scale (the factor integrated out) and the factor, then the noise precision, then the
+weights and what shrinks them; last, covariances that are learned. Where factors have offsets, each
+is drawn just before its factor.
 
-A *block* is a set of components that move together: each component by itself, or all of them when they share
-length-scales. Within a block, axis after axis, the products of the factors of all other axes are a running prefix
-times a stored suffix, so a sweep costs O(n·D·R) and nothing is ever divided. Factors live only at coordinates that were
-observed; `processes.draw_all_between` fills the axes of kept draws later.
+A *block* is a set of components that move together: each component by itself, or all of them when
+they share length-scales. Within a block, axis after axis, the products of the factors of all other
+axes are a running prefix times a stored suffix, so a sweep costs O(n·D·R) and nothing is ever
+divided. Factors live only at coordinates that were observed; `processes.draw_all_between` fills the
+axes of kept draws later.
 """
 
 import math
@@ -30,7 +32,12 @@ from bktf._compiled import (
 )
 from bktf.axis_kernels import update_factors
 from bktf.components.chain_state import Problem
-from bktf.components.conjugate_updates import shrinkage_shape, spread_weight_vars, update_offset, update_shrinkage
+from bktf.components.conjugate_updates import (
+    shrinkage_shape,
+    spread_weight_vars,
+    update_offset,
+    update_shrinkage,
+)
 
 
 @compiled_part
@@ -46,8 +53,13 @@ def draw_prior_lengthscale(problem, d, rng):
 
 
 @compiled_part
-def update_on_axis(problem, state, d, lengthscale, log_var, directions, precisions, targets, out, rng):
-    """Draw length-scale (unless log_var is 0) and factors of axis d given pseudo-observations; see `processes.Operations`."""
+def update_on_axis(
+    problem, state, d, lengthscale, log_var, directions, precisions, targets, out, rng
+):
+    """Draw length-scale (unless log_var is 0) and factors of axis d given pseudo-observations.
+
+    See `processes.Operations`.
+    """
     start = problem.starts[d]
     end = problem.starts[d + 1]
     return update_factors(
@@ -99,7 +111,9 @@ def update_covariances(problem, state, from_prior, rng):
 
 @compiled
 def draw_prior(problem, state, rng):
-    """Write a draw of everything from the prior into state (products and residual are left stale; see `refresh`).
+    """Write a draw of everything from the prior into state (products and residual are left stale.
+
+    See `refresh`).
 
     A length-scale is NaN where a component is not active, and 0 on an axis that has none to learn.
     """
@@ -114,7 +128,18 @@ def draw_prior(problem, state, rng):
         for c in range(n_components):
             if problem.active[c, d]:
                 lengthscale = common if problem.shared else draw_prior_lengthscale(problem, d, rng)
-                update_on_axis(problem, state, d, lengthscale, 0.0, np.ones((m, 1, 1)), nothing, nothing, drawn, rng)
+                update_on_axis(
+                    problem,
+                    state,
+                    d,
+                    lengthscale,
+                    0.0,
+                    np.ones((m, 1, 1)),
+                    nothing,
+                    nothing,
+                    drawn,
+                    rng,
+                )
             else:
                 lengthscale = np.nan
                 for j in range(m):
@@ -122,7 +147,9 @@ def draw_prior(problem, state, rng):
             state.lengthscales[c, d] = lengthscale
             state.offsets[c, d] = 0.0
             if problem.active[c, d] and problem.offset[d]:
-                state.offsets[c, d] = problem.offset_mean + math.sqrt(problem.offset_var) * rng.standard_normal()
+                state.offsets[c, d] = (
+                    problem.offset_mean + math.sqrt(problem.offset_var) * rng.standard_normal()
+                )
             store_factor(drawn[0], state.offsets[c, d], start, state.factors[c])
     for c in range(n_components):
         state.shrinkage[c] = 1.0
@@ -135,7 +162,13 @@ def draw_prior(problem, state, rng):
         state.noise_precision[0] = rng.standard_gamma(problem.noise_shape) / problem.noise_rate
     process = problem.process
     problem.noise_operations.draw_process_prior(
-        process.separations, process.on_levels, process.log_means, process.log_vars, state.process_logs, state.process_values, rng
+        process.separations,
+        process.on_levels,
+        process.log_means,
+        process.log_vars,
+        state.process_logs,
+        state.process_values,
+        rng,
     )
 
 
@@ -163,7 +196,13 @@ def enter_block(problem, state, work, first, last):
         fill(1.0, work.prefixes[b])
         fill(1.0, work.suffixes[b, n_dims])
         for d in range(n_dims - 1, 0, -1):  # the suffix from axis 0 on is never asked for
-            multiply(work.suffixes[b, d + 1], state.factors[c], problem.starts[d], problem.cells[d], work.suffixes[b, d])
+            multiply(
+                work.suffixes[b, d + 1],
+                state.factors[c],
+                problem.starts[d],
+                problem.cells[d],
+                work.suffixes[b, d],
+            )
 
 
 @compiled_part
@@ -177,7 +216,10 @@ def leave_block(state, work, first, last):
 
 @compiled_part
 def gather_block(problem, state, work, members, first, last, d, directions, precisions, targets):
-    """Write what the data say about the factors of axis d of a block's members, jointly; writes work.sensitivities too."""
+    """Write what the data say about the factors of axis d of a block's members, jointly.
+
+    Writes work.sensitivities too.
+    """
     m, q = precisions.shape
     explained = work.remainder
     if q < last - first:  # components of the block without this axis keep their share
@@ -185,22 +227,42 @@ def gather_block(problem, state, work, members, first, last, d, directions, prec
         share = np.empty(explained.size)
         for c in range(first, last):
             if not problem.active[c, d]:
-                scaled_product(state.weights[c], work.prefixes[c - first], work.suffixes[c - first, d + 1], share)
+                scaled_product(
+                    state.weights[c],
+                    work.prefixes[c - first],
+                    work.suffixes[c - first, d + 1],
+                    share,
+                )
                 add_multiple(explained, -1.0, share)
     for k in range(q):
         b = members[k] - first
-        scaled_product(state.weights[members[k]], work.prefixes[b], work.suffixes[b, d + 1], work.sensitivities[k])
+        scaled_product(
+            state.weights[members[k]],
+            work.prefixes[b],
+            work.suffixes[b, d + 1],
+            work.sensitivities[k],
+        )
     information = np.zeros((m, q))
     matrices = np.zeros((m, q, q))
-    gather_evidence(problem.cells[d], work.sensitivities, explained, state.noise_precision[0], information, matrices)
+    gather_evidence(
+        problem.cells[d],
+        work.sensitivities,
+        explained,
+        state.noise_precision[0],
+        information,
+        matrices,
+    )
     to_pseudo_observations(information, matrices, directions, precisions, targets)
 
 
 @compiled_part
 def update_axis(problem, state, work, first, last, d, rng):
-    """Draw the length-scale and then the factors of axis d for the block's components; writes state and work.
+    """Draw the length-scale and then the factors of axis d for the block's components.
 
-    Paper: appendix, "Sampling kernel hyperparameters" and "Sampling latent functions". Differs: D1, D2, D3.
+    Writes state and work.
+
+    Paper: appendix, "Sampling kernel hyperparameters" and "Sampling latent functions". Differs: D1,
+    D2, D3.
     """
     members = np.empty(last - first, np.int64)
     q = 0
@@ -235,7 +297,9 @@ def update_axis(problem, state, work, first, last, d, rng):
     drawn = np.zeros((q, m, state.factors.shape[2]))
     log_var = problem.log_vars[d] if problem.learned[d] else 0.0
     lengthscale = state.lengthscales[members[0], d]
-    lengthscale = update_on_axis(problem, state, d, lengthscale, log_var, directions, precisions, targets, drawn, rng)
+    lengthscale = update_on_axis(
+        problem, state, d, lengthscale, log_var, directions, precisions, targets, drawn, rng
+    )
     for k in range(q):
         c = members[k]
         state.lengthscales[c, d] = lengthscale
@@ -245,7 +309,10 @@ def update_axis(problem, state, work, first, last, d, rng):
 
 @compiled_part
 def update_noise_and_weights(problem, state, rng):
-    """Draw noise precision and weights, and the residual process where there is one; see `residual_process`."""
+    """Draw noise precision and weights, and the residual process where there is one.
+
+    See `residual_process`.
+    """
     process = problem.process
     problem.noise_operations.update(
         process.separations, process.on_levels, process.log_means, process.log_vars, problem.noise_shape, problem.noise_rate,
@@ -281,7 +348,9 @@ def take_step(problem, state, work, position, rng):
 
 @compiled
 def run(problem, state, work, draws, n_burn_in, per_sweep, step, n_steps, rng):
-    """Take n_steps steps from step number `step` of a run; write each finished sweep after burn-in into draws.
+    """Take n_steps steps from step number `step` of a run.
+
+    Write each finished sweep after burn-in into draws.
 
     Step 0 first brings the state's products and residual up to date.
     """

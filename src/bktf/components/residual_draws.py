@@ -7,7 +7,13 @@ import numpy as np
 from bktf._typing import Floats
 from bktf.axis_kernels import Axis
 from bktf.components.component_draws import ComponentDraws
-from bktf.gaussian_process import MAX_PROCESS_GRID, ConditionalProcess, ProcessDraws, moments_of_every_cell, moments_over_draws
+from bktf.gaussian_process import (
+    MAX_PROCESS_GRID,
+    ConditionalProcess,
+    ProcessDraws,
+    moments_of_every_cell,
+    moments_over_draws,
+)
 from bktf.product_forms import Moments
 
 
@@ -68,12 +74,17 @@ class ResidualDraws:
 
     def moments_by_draw(self, points: Floats) -> Moments:
         """Mean and variance of f at points within each draw, (K, n) each."""
-        first, second = self.components.moments_by_draw(points), self.residual.moments_by_draw(points)
+        first, second = (
+            self.components.moments_by_draw(points),
+            self.residual.moments_by_draw(points),
+        )
         return Moments(first.mean + second.mean, first.variance + second.variance)
 
     def covariances_by_draw(self, points: Floats) -> Floats:
         """Covariances of f between points within each draw, (K, n, n)."""
-        return self.components.covariances_by_draw(points) + self.residual.covariances_by_draw(points)
+        return self.components.covariances_by_draw(points) + self.residual.covariances_by_draw(
+            points
+        )
 
     def induced_covariances(self, first: Floats, second: Floats) -> Floats:
         """The covariance between points that each draw induces, (K, n, n2)."""

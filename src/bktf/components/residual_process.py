@@ -1,8 +1,9 @@
 """How the Gibbs sampler draws noise and weights, with or without a Gaussian process for what the components leave over.
 
-The step is a typed pointer that `gibbs` calls without knowing which one it is: conjugate updates for components
-alone, or updates with the values of a residual process h integrated out, after which h is drawn at the observations.
-Where there is no residual process, its code is never compiled. Paper: section 6 proposes such a part.
+The step is a typed pointer that `gibbs` calls without knowing which one it is: conjugate updates
+for components alone, or updates with the values of a residual process h integrated out, after which
+h is drawn at the observations. Where there is no residual process, its code is never compiled.
+Paper: section 6 proposes such a part.
 """
 
 import math
@@ -72,17 +73,31 @@ def update_with_process(
     n_components, n = products.shape
     C = np.empty((n, n))
     along, product = np.empty(separations.shape), np.empty(separations.shape[1])
-    log_det = parameter_updates.factor_at(separations, on_levels, process_logs, noise_precision[0], along, product, C)
+    log_det = parameter_updates.factor_at(
+        separations, on_levels, process_logs, noise_precision[0], along, product, C
+    )
     if math.isfinite(log_det):
         update_weights_beside_process(C, weight_vars, values, products, weights, rng)
     copy_into(values, residual)
     for c in range(n_components):
         add_multiple(residual, -weights[c], products[c])
     parameter_updates.update_parameters(
-        separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, residual, process_logs, noise_precision, rng
+        separations,
+        on_levels,
+        log_means,
+        log_vars,
+        noise_shape,
+        noise_rate,
+        noise_known,
+        residual,
+        process_logs,
+        noise_precision,
+        rng,
     )
     fill(0.0, process_values)
-    parameter_updates.draw_values(separations, on_levels, process_logs, noise_precision[0], residual, process_values, rng)
+    parameter_updates.draw_values(
+        separations, on_levels, process_logs, noise_precision[0], residual, process_values, rng
+    )
     add_multiple(residual, -1.0, process_values)
 
 
@@ -107,13 +122,17 @@ def _process_step(
 
 
 @operation(VOID, *_MODEL, VECTOR, VECTOR, RNG)
-def _no_process_prior(separations, on_levels, log_means, log_vars, process_logs, process_values, rng):
+def _no_process_prior(
+    separations, on_levels, log_means, log_vars, process_logs, process_values, rng
+):
     pass
 
 
 @operation(VOID, *_MODEL, VECTOR, VECTOR, RNG)
 def _process_prior(separations, on_levels, log_means, log_vars, process_logs, process_values, rng):
-    parameter_updates.draw_prior(separations, on_levels, log_means, log_vars, process_logs, process_values, rng)
+    parameter_updates.draw_prior(
+        separations, on_levels, log_means, log_vars, process_logs, process_values, rng
+    )
 
 
 class NoiseOperations(NamedTuple):

@@ -113,7 +113,9 @@ class Engine:
         chance = None
         if len(failed):
             is_success = np.concatenate((np.ones(len(X)), np.zeros(len(failed))))
-            spec = replace(SUCCESS_MODEL, kernel=kernels, log=log, priors=settings.components.priors)
+            spec = replace(
+                SUCCESS_MODEL, kernel=kernels, log=log, priors=settings.components.priors
+            )
             points = np.concatenate((X, failed))
             success = fit_model(spec, axes, points, is_success, seed_for(seed, 1))
             chance = Chance(success, caution(history._replace(failed=failed)))

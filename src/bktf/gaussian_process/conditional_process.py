@@ -1,8 +1,9 @@
 """A Gaussian process conditioned on observations, for many draws of its parameters at once.
 
-Given its parameters, the values of h at the observations are integrated out: h at a point is normal, with a mean
-that is a sum of n products over the axes (like a CP form of rank n) and a variance that is a quadratic form of the
-same products. Coordinates are scaled and values standardised.
+Given its parameters, the values of h at the observations are integrated out: h at a point is
+normal, with a mean that is a sum of n products over the axes (like a CP form of rank n) and a
+variance that is a quadratic form of the same products. Coordinates are scaled and values
+standardised.
 """
 
 import math
@@ -19,8 +20,10 @@ from bktf.gaussian_process.process_model import pair_separations
 from bktf.product_forms import Moments
 
 MAX_JOINT = 256  # points that are drawn together; beyond that, block after block
-MIN_VARIANCE_SHARE = 1e-14  # of the variance before anything was observed: what is left of it is not known better than this
-JITTER_SHARE = 1e-10  # of the variance, added where a joint draw needs a factor of a covariance that is singular
+# Of the variance before anything was observed: what is left of it is not known better than this
+MIN_VARIANCE_SHARE = 1e-14
+# Of the variance, added where a joint draw needs a factor of a covariance that is singular
+JITTER_SHARE = 1e-10
 
 
 @compiled
@@ -31,7 +34,11 @@ def prepare(separations, on_levels, logs, noise_precision, residuals, roots, coe
     along, product = np.empty(separations.shape), np.empty(separations.shape[1])
     column = np.empty(n)
     for k in range(n_draws):
-        if not math.isfinite(parameter_updates.factor_at(separations, on_levels, logs[k], noise_precision[k], along, product, C)):
+        if not math.isfinite(
+            parameter_updates.factor_at(
+                separations, on_levels, logs[k], noise_precision[k], along, product, C
+            )
+        ):
             return False
         for j in range(n):
             for i in range(n):
@@ -53,7 +60,10 @@ def prepare(separations, on_levels, logs, noise_precision, residuals, roots, coe
 
 @compiled_part
 def moments(covariance, sizes, coefficients, roots, means, variances, solved):
-    """Write mean and variance (K,) of h at a point given its covariances (n, K); solved (n, K) becomes U⁻ᵀ·covariance."""
+    """Write mean and variance (K,) of h at a point given its covariances (n, K).
+
+    Solved (n, K) becomes U⁻ᵀ·covariance.
+    """
     n, n_draws = covariance.shape
     for k in range(n_draws):
         means[k] = 0.0
@@ -113,38 +123,63 @@ class ConditionalProcess(NamedTuple):
 
     def table(self, d: int, coords: Floats) -> Floats:
         """Correlations along one axis between scaled coordinates and the observations, (u, n, K)."""
-        return correlations(np.abs(coords[:, None] - self.observed[:, d]), bool(self.on_levels[d]), self.logs[:, d], self.shares)
+        return correlations(
+            np.abs(coords[:, None] - self.observed[:, d]),
+            bool(self.on_levels[d]),
+            self.logs[:, d],
+            self.shares,
+        )
 
     def moments(self, tables: Sequence[Floats], index: Ints) -> Moments:
         """Mean and variance of h within each draw at points given as indices into tables, (K, N) each."""
         starts = np.concatenate(([0], np.cumsum([len(t) for t in tables]))).astype(np.int64)
         means, variances = np.empty((2, len(index), len(self.logs)))
         moments_of_cells(
-            np.concatenate(tables), starts, np.ascontiguousarray(index), self.sizes, self.coefficients, self.roots, means, variances
+            np.concatenate(tables),
+            starts,
+            np.ascontiguousarray(index),
+            self.sizes,
+            self.coefficients,
+            self.roots,
+            means,
+            variances,
         )
         return Moments(means.T, variances.T)
 
     def moments_at(self, points: Floats) -> Moments:
         """The same at scaled points (N, D)."""
         located = [np.unique(points[:, d], return_inverse=True) for d in range(points.shape[1])]
-        return self.moments([self.table(d, coords) for d, (coords, _) in enumerate(located)], np.stack([i for _, i in located], axis=1))
+        return self.moments(
+            [self.table(d, coords) for d, (coords, _) in enumerate(located)],
+            np.stack([i for _, i in located], axis=1),
+        )
 
     def covariances(self, first: Floats, second: Floats) -> Floats:
         """Covariances of h between scaled points before anything was observed, (K, n, n2)."""
         total = np.broadcast_to(self.sizes, (len(first), len(second), len(self.logs))).copy()
         for d, levels in enumerate(self.on_levels):
-            total *= correlations(np.abs(first[:, None, d] - second[:, d]), bool(levels), self.logs[:, d], self.shares)
+            total *= correlations(
+                np.abs(first[:, None, d] - second[:, d]), bool(levels), self.logs[:, d], self.shares
+            )
         return np.moveaxis(total, 2, 0)
 
     def draw_at(self, points: Floats, rng: np.random.Generator) -> Floats:
         """Draws of h at scaled points, (K, N), joint over at most MAX_JOINT of them."""
-        return np.concatenate([self._joint(points[i : i + MAX_JOINT], rng) for i in range(0, max(len(points), 1), MAX_JOINT)], axis=1)
+        return np.concatenate(
+            [
+                self._joint(points[i : i + MAX_JOINT], rng)
+                for i in range(0, max(len(points), 1), MAX_JOINT)
+            ],
+            axis=1,
+        )
 
     def covariances_at(self, points: Floats) -> Floats:
         """Covariances of h between scaled points given the observations, (K, N, N)."""
         cross = self.covariances(self.observed, points)
         explained = np.einsum("aik,kin->kan", self.roots, cross)
-        return np.asarray(self.covariances(points, points) - explained.transpose(0, 2, 1) @ explained)
+        return np.asarray(
+            self.covariances(points, points) - explained.transpose(0, 2, 1) @ explained
+        )
 
     def _joint(self, points: Floats, rng: np.random.Generator) -> Floats:
         cross, covariance = self.covariances(self.observed, points), self.covariances_at(points)
@@ -152,7 +187,9 @@ class ConditionalProcess(NamedTuple):
         spread = np.linalg.eigh(covariance)
         root = spread.eigenvectors * np.sqrt(np.maximum(spread.eigenvalues, 0.0))[:, None, :]
         drawn = rng.standard_normal((len(self.logs), len(points), 1))
-        return np.asarray(np.einsum("ik,kin->kn", self.coefficients, cross) + (root @ drawn)[:, :, 0])
+        return np.asarray(
+            np.einsum("ik,kin->kn", self.coefficients, cross) + (root @ drawn)[:, :, 0]
+        )
 
     def negated(self) -> "ConditionalProcess":
         """The process of −f."""
@@ -160,7 +197,9 @@ class ConditionalProcess(NamedTuple):
 
     def thinned(self, most: int) -> "tuple[ConditionalProcess, Ints]":
         """At most so many of the draws, evenly spaced, and which they are."""
-        kept = np.unique(np.linspace(0, len(self.logs) - 1, min(most, len(self.logs))).astype(np.int64))
+        kept = np.unique(
+            np.linspace(0, len(self.logs) - 1, min(most, len(self.logs))).astype(np.int64)
+        )
         return self.some(kept), kept
 
     def some(self, kept: Ints) -> "ConditionalProcess":
@@ -171,11 +210,25 @@ class ConditionalProcess(NamedTuple):
         )  # fmt: skip
 
 
-def condition_process(observed: Floats, on_levels: Bools, logs: Floats, noise_precision: Floats, residuals: Floats) -> ConditionalProcess:
+def condition_process(
+    observed: Floats, on_levels: Bools, logs: Floats, noise_precision: Floats, residuals: Floats
+) -> ConditionalProcess:
     """The process of draws with these parameters, given what each draw observes of it, residuals (K, n)."""
     n_draws, n = residuals.shape
     separations = pair_separations(observed, on_levels)
     roots, coefficients = np.zeros((n, n, n_draws)), np.empty((n, n_draws))
-    if not prepare(separations, on_levels.astype(np.int64), logs, noise_precision, np.ascontiguousarray(residuals), roots, coefficients):
-        raise ArithmeticError("the covariance of the Gaussian process is singular in double precision; give a larger noise_std")
-    return ConditionalProcess(observed, on_levels, logs, noise_precision, residuals, coefficients, roots)
+    if not prepare(
+        separations,
+        on_levels.astype(np.int64),
+        logs,
+        noise_precision,
+        np.ascontiguousarray(residuals),
+        roots,
+        coefficients,
+    ):
+        raise ArithmeticError(
+            "the covariance of the Gaussian process is singular in double precision; give a larger noise_std"
+        )
+    return ConditionalProcess(
+        observed, on_levels, logs, noise_precision, residuals, coefficients, roots
+    )

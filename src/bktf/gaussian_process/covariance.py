@@ -3,10 +3,12 @@
     κ_d = ρ + (1 − ρ)·M(|x_d − x'_d| / l_d)      M: Matérn 5/2, on an axis whose coordinates have an order
     κ_d = 1 or the correlation of the axis       on an axis of levels, where they are the same or differ
 
-ρ, the share of every axis that is constant, makes the product of κ_d a sum over all subsets of axes: with a large ρ it is a constant, main
-effects and little else; with ρ = 0 everything depends on all axes at once.
+ρ, the share of every axis that is constant, makes the product of κ_d a sum over all subsets of
+axes: with a large ρ it is a constant, main effects and little else; with ρ = 0 everything depends
+on all axes at once.
 
-Parameters are kept as *logs*: log l_d (of the odds of the correlation on levels) of each axis, log a, and the log odds of ρ.
+Parameters are kept as *logs*: log l_d (of the odds of the correlation on levels) of each axis, log
+a, and the log odds of ρ.
 """
 
 import math
@@ -22,7 +24,10 @@ SQRT5 = math.sqrt(5.0)
 LOG_ODDS_HIGH = 8.0  # of ρ
 MIN_EXPONENT = -700.0  # exp of less is not told from 0 here
 LOG2_E = 1.4426950408889634
-LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # their sum is log 2; the first has few bits, so n·LN2_HIGH is exact
+LN2_HIGH, LN2_LOW = (
+    0.6931471803691238,
+    1.9082149292705877e-10,
+)  # their sum is log 2; the first has few bits, so n·LN2_HIGH is exact
 TO_WHOLE = 1.5 * 2.0**52  # added to a number it leaves the nearest whole one in the last bits
 E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12 = (1.0 / math.factorial(k) for k in range(2, 13))
 
@@ -36,9 +41,10 @@ def n_logs(n_dims: int) -> int:
 def exponentiate(x, buffer):
     """Overwrite x ≤ 0 with exp(x) to the last bit or two; buffer is as long as x.
 
-    The library's exp takes one number at a time, and most of a suggestion went into it. These loops the compiler turns into instructions
-    for several numbers: exp(x) = 2ⁿ·exp(r), n the whole number nearest to x / log 2, exp(r) a polynomial, and 2ⁿ an addition to the
-    exponent's bits.
+    The library's exp takes one number at a time, and most of a suggestion went into it. These loops
+    the compiler turns into instructions
+    for several numbers: exp(x) = 2ⁿ·exp(r), n the whole number nearest to x / log 2, exp(r) a
+        polynomial, and 2ⁿ an addition to the exponent's bits.
     """
     for i in range(x.size):
         v = x[i] if x[i] > MIN_EXPONENT else MIN_EXPONENT
@@ -63,7 +69,8 @@ def share_of(log_odds):
 def correlations_along(distances, on_levels, log, buffer, out):
     """Write the correlation along one axis, without ρ, into out (P,); buffer is as long.
 
-    distances (P,): |x_d − x'_d| on the scaled axis; on levels 1 where they differ and 0 where they do not.
+    distances (P,): |x_d − x'_d| on the scaled axis; on levels 1 where they differ and 0 where they
+    do not.
     """
     if on_levels:
         loss = 1.0 / (1.0 + math.exp(log))
@@ -98,7 +105,10 @@ def multiply_axes(along, on_levels, share, but, out):
 
 @compiled
 def correlate(separations, on_levels, logs, along, out):
-    """Write the correlations along each axis into along (D, P) and Π_d κ_d into out (P,); separations (D, P) as in `correlations_along`."""
+    """Write the correlations along each axis into along (D, P) and Π_d κ_d into out (P,).
+
+    Separations (D, P) as in `correlations_along`.
+    """
     n_dims = on_levels.size
     for d in range(n_dims):
         correlations_along(separations[d], on_levels[d], logs[d], out, along[d])

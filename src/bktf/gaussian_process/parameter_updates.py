@@ -3,7 +3,8 @@
     h ~ GP(0, a·Π_d κ_d)          κ_d: see `covariance`, where the parameters are explained too
     C = a·Π_d κ_d + I / τ         covariance of n noisy observations of h
 
-C is a dense matrix, so an update costs O(n³). It is held as an upper triangle C = Uᵀ·U; see `cholesky`.
+C is a dense matrix, so an update costs O(n³). It is held as an upper triangle C = Uᵀ·U; see
+`cholesky`.
 """
 
 import math
@@ -23,7 +24,14 @@ from bktf._compiled import (
     pivoted_root,
     solve_transposed,
 )
-from bktf.gaussian_process.covariance import LOG_ODDS_HIGH, correlate, correlations_along, multiply_axes, multiply_axis, share_of
+from bktf.gaussian_process.covariance import (
+    LOG_ODDS_HIGH,
+    correlate,
+    correlations_along,
+    multiply_axes,
+    multiply_axis,
+    share_of,
+)
 
 SLICE_WIDTH = 2.0  # standard deviations of the prior
 LOG_SIZE_LOW, LOG_SIZE_HIGH = math.log(1e-8), math.log(1e8)  # of a and τ
@@ -43,7 +51,9 @@ def write_rows(values, size, nugget, C):
 
 @compiled_part
 def factor_at(separations, on_levels, logs, noise_precision, along, product, C):
-    """Write the factor U of C at these parameters; return the log determinant, NaN without a factor.
+    """Write the factor U of C at these parameters.
+
+    Return the log determinant, NaN without a factor.
 
     along (D, P) and product (P,) are buffer.
     """
@@ -54,7 +64,9 @@ def factor_at(separations, on_levels, logs, noise_precision, along, product, C):
 
 @compiled
 def log_evidence(product, size, nugget, residual, C, solved):
-    """Log N(residual; 0, C) without its constant, C = size·product + nugget·I; −∞ where C is not positive definite.
+    """Log N(residual; 0, C) without its constant, C = size·product + nugget·I.
+
+    −∞ where C is not positive definite.
 
     Writes U into C and U⁻ᵀ·residual into solved.
     """
@@ -86,9 +98,12 @@ def bounds(index, n_dims):
 
 @compiled_part
 def product_at(index, trial, separations, on_levels, along, others, fresh, buffer, out):
-    """Write Π_d κ_d where the parameter at `index` has its trial value into out; for an axis, its new correlations into fresh.
+    """Write Π_d κ_d where the parameter at `index` has its trial value into out.
 
-    others: the product over all axes but the one that changes; along: the correlations before the change.
+    For an axis, its new correlations into fresh.
+
+    others: the product over all axes but the one that changes; along: the correlations before the
+        change.
     """
     n_dims = on_levels.size
     share = share_of(trial[n_dims + 1])
@@ -106,7 +121,9 @@ def product_at(index, trial, separations, on_levels, along, others, fresh, buffe
 def update_parameters(
     separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, residual, logs, noise_precision, rng
 ):  # fmt: skip
-    """One slice update of each parameter and of the noise precision, h integrated out; overwrites logs and noise_precision.
+    """One slice update of each parameter and of the noise precision, h integrated out.
+
+    Overwrites logs and noise_precision.
 
     A parameter belongs to one axis or to none, so the correlations along the others are kept.
     """
@@ -119,21 +136,33 @@ def update_parameters(
     along, others, fresh = np.empty((n_dims, n_pairs)), np.empty(n_pairs), np.empty(n_pairs)
     product, buffer, C, solved = np.empty(n_pairs), np.empty(n_pairs), np.empty((n, n)), np.empty(n)
     correlate(separations, on_levels, logs, along, product)
-    current = log_evidence(product, math.exp(trial[n_dims]), math.exp(-trial[n_logs]), residual, C, solved)
+    current = log_evidence(
+        product, math.exp(trial[n_dims]), math.exp(-trial[n_logs]), residual, C, solved
+    )
     for index in range(n_logs + (0 if noise_known else 1)):
         multiply_axes(along, on_levels, share_of(trial[n_dims + 1]), index, others)
         x = trial[index]
         width = SLICE_WIDTH * (math.sqrt(log_vars[index]) if index < n_logs else 1.5)
         low, high = bounds(index, n_dims)
-        level = current + log_prior(index, x, log_means, log_vars, noise_shape, noise_rate) + math.log(1.0 - rng.random())
+        level = (
+            current
+            + log_prior(index, x, log_means, log_vars, noise_shape, noise_rate)
+            + math.log(1.0 - rng.random())
+        )
         left = x - width * rng.random()
         right = min(left + width, high)
         left = max(left, low)
         for _ in range(MAX_SHRINKS):
             trial[index] = left + (right - left) * rng.random()
             product_at(index, trial, separations, on_levels, along, others, fresh, buffer, product)
-            evidence = log_evidence(product, math.exp(trial[n_dims]), math.exp(-trial[n_logs]), residual, C, solved)
-            if evidence + log_prior(index, trial[index], log_means, log_vars, noise_shape, noise_rate) > level:
+            evidence = log_evidence(
+                product, math.exp(trial[n_dims]), math.exp(-trial[n_logs]), residual, C, solved
+            )
+            if (
+                evidence
+                + log_prior(index, trial[index], log_means, log_vars, noise_shape, noise_rate)
+                > level
+            ):
                 current = evidence
                 if index < n_dims:
                     copy_into(fresh, along[index])
@@ -152,7 +181,8 @@ def update_parameters(
 def draw_values(separations, on_levels, logs, noise_precision, residual, out, rng):
     """Write a draw of h at the observations given residual = h + noise into out.
 
-    With the covariance of h as G·Gᵀ, h = G·z and z has the precision I + τ·Gᵀ·G: no jitter, however smooth h is.
+    With the covariance of h as G·Gᵀ, h = G·z and z has the precision I + τ·Gᵀ·G: no jitter, however
+    smooth h is.
     """
     n = residual.size
     along, product = np.empty(separations.shape), np.empty(separations.shape[1])

@@ -38,7 +38,9 @@ def pair_separations(points: Floats, on_levels: NDArray[np.bool_]) -> Floats:
     """Distances (D, P) between scaled points (n, D) along each axis; on levels whether they differ."""
     first, second = np.triu_indices(len(points))
     distances = np.abs(points[first] - points[second]).T
-    return np.ascontiguousarray(np.where(on_levels[:, None], distances > 0, distances).astype(float))
+    return np.ascontiguousarray(
+        np.where(on_levels[:, None], distances > 0, distances).astype(float)
+    )
 
 
 def empty_model(n_dims: int) -> ProcessModel:

@@ -9,7 +9,9 @@ from bktf._typing import Floats
 from bktf.gaussian_process.parameter_updates import draw_parameters, update_parameters
 from bktf.gaussian_process.process_model import ProcessProblem
 
-START_NOISE_PRECISION = 100.0  # from smaller noise a chain does not find large noise; from here, both
+START_NOISE_PRECISION = (
+    100.0  # from smaller noise a chain does not find large noise; from here, both
+)
 
 
 @record
@@ -39,10 +41,14 @@ def run_sweeps(problem, logs, noise_precision, kept, n_burn_in, first, count, rn
                 kept.logs[k, p] = logs[p]
 
 
-def start_of_chain(problem: ProcessProblem, noise_precision: float | None, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def start_of_chain(
+    problem: ProcessProblem, noise_precision: float | None, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
     """Parameters (D + 2,) from their prior, and the noise precision (1,): known, or a moderate one."""
     logs = np.empty(problem.model.log_means.size)
-    draw_parameters(problem.model.on_levels.size, problem.model.log_means, problem.model.log_vars, logs, rng)
+    draw_parameters(
+        problem.model.on_levels.size, problem.model.log_means, problem.model.log_vars, logs, rng
+    )
     return logs, np.array([START_NOISE_PRECISION if noise_precision is None else noise_precision])
 
 
@@ -53,7 +59,10 @@ def run_process_chain(
     rng: np.random.Generator,
     progress: Progress,
 ) -> ProcessChain:
-    """Run one chain from `start` (overwritten); sweeps are their number and how many of them to drop."""
+    """Run one chain from `start` (overwritten).
+
+    Sweeps are their number and how many of them to drop.
+    """
     n_sweeps, n_burn_in = sweeps
     logs, noise_precision = start
     kept = ProcessChain(np.empty((n_sweeps - n_burn_in, logs.size)), np.empty(n_sweeps - n_burn_in))
@@ -62,5 +71,7 @@ def run_process_chain(
         run_sweeps(problem, logs, noise_precision, kept, n_burn_in, first, count, rng)
         progress.report(count)
 
-    paced(n_sweeps, 1, advance, progress.stop)  # the cost is cubic in n, so it is found out by trying
+    paced(
+        n_sweeps, 1, advance, progress.stop
+    )  # the cost is cubic in n, so it is found out by trying
     return kept

@@ -12,13 +12,15 @@ from bktf.surrogate import Posterior
 def to_arviz(posterior: Posterior) -> Any:
     """Label-free quantities, aligned weights, noise and f at the data as ArviZ data, with the observations beside them.
 
-    Raw factors and length-scales are left out on purpose: their labels switch between draws, so averages over draws
-    would mean nothing. Take them from the posterior itself.
+    Raw factors and length-scales are left out on purpose: their labels switch between draws, so
+    averages over draws would mean nothing. Take them from the posterior itself.
     """
     try:
         import arviz
     except ImportError:
-        raise ImportError("to_arviz needs ArviZ: install the extra with pip install 'bktf[arviz]'") from None
+        raise ImportError(
+            "to_arviz needs ArviZ: install the extra with pip install 'bktf[arviz]'"
+        ) from None
     n_chains = posterior.spec.lengths.n_chains
 
     def by_chain(draws: Any) -> Any:
@@ -32,7 +34,9 @@ def to_arviz(posterior: Posterior) -> Any:
     }
     if posterior.rank < math.inf:
         variables["aligned_weight"] = by_chain(posterior.aligned_weights())
-        variables["component_size"] = by_chain(np.stack([v for k, v in quantities.items() if k.startswith("component_size")], axis=1))
+        variables["component_size"] = by_chain(
+            np.stack([v for k, v in quantities.items() if k.startswith("component_size")], axis=1)
+        )
     process = {k: v for k, v in quantities.items() if k.startswith("process")}
     variables |= {k.replace("[", "_").replace("]", ""): by_chain(v) for k, v in process.items()}
     lengthscales = {k: v for k, v in quantities.items() if k.startswith("lengthscale")}
@@ -40,7 +44,11 @@ def to_arviz(posterior: Posterior) -> Any:
         columns = [v for k, v in lengthscales.items() if k.startswith(f"lengthscale[{d},")]
         if columns:
             variables[f"sorted_lengthscale_{d}"] = by_chain(np.stack(columns, axis=1))
-    groups = {"posterior": variables, "observed_data": {"y": posterior.y}, "constant_data": {"X": posterior.X}}
+    groups = {
+        "posterior": variables,
+        "observed_data": {"y": posterior.y},
+        "constant_data": {"X": posterior.X},
+    }
     if "posterior" in inspect.signature(arviz.from_dict).parameters:  # before ArviZ 1
         return arviz.from_dict(**groups)
     return arviz.from_dict(groups)

@@ -20,27 +20,35 @@ LABEL = "choice "  # names of choices that Optuna cannot store as they are
 
 
 class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
-    """Search hyperparameters with `BKTFSampler`; everything else is scikit-learn's, as in RandomizedSearchCV.
+    """Search hyperparameters with `BKTFSampler`.
+
+    Everything else is scikit-learn's, as in RandomizedSearchCV.
 
     Args:
         estimator: the estimator to tune.
-        param_distributions: by parameter name (of a pipeline's step, "step__name") what `bktf.minimize` takes: (low, high), a range, a list
-            of numbers, `bktf.choices(…)`, an Optuna distribution; also a list of anything, as a category, and a scipy.stats distribution
-            with bounds (of which only the bounds, and whether it is logarithmic or of whole numbers, are used).
+        param_distributions: by parameter name (of a pipeline's step, "step__name") what
+            `bktf.minimize` takes: (low, high), a range, a list of numbers, `bktf.choices(…)`, an
+            Optuna distribution; also a list of anything, as a category, and a scipy.stats
+            distribution with bounds (of which only the bounds, and whether it is logarithmic or of
+            whole numbers, are used).
         n_iter: configurations to try.
-        n_candidates: configurations tried together in each round; with n_jobs their folds run in parallel.
+        n_candidates: configurations tried together in each round; with n_jobs their folds run in
+            parallel.
         scoring: as in scikit-learn; with several metrics, the one that `refit` names is maximised.
         n_jobs: folds fitted at a time.
-        refit: refit the best configuration on all data; with several metrics, the name of the one that counts.
+        refit: refit the best configuration on all data; with several metrics, the name of the one
+            that counts.
         cv: as in scikit-learn.
         verbose: as in scikit-learn.
         pre_dispatch: as in scikit-learn.
         random_state: makes the search reproducible.
-        error_score: the score of a fit that fails; with NaN its neighbourhood is avoided, with a number it counts as that.
+        error_score: the score of a fit that fails; with NaN its neighbourhood is avoided, with a
+            number it counts as that.
         return_train_score: whether `cv_results_` has training scores.
         sampler_settings: further settings of `bktf.BKTFSampler`, as {"acquisition": "ucb"}.
 
-    After fit, `study_` is the Optuna study of the search. A round whose fits all fail is in it, as a failure, but not in `cv_results_`.
+    After fit, `study_` is the Optuna study of the search. A round whose fits all fail is in it, as
+    a failure, but not in `cv_results_`.
     """
 
     def __init__(
@@ -71,17 +79,25 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
             error_score=error_score, return_train_score=return_train_score,
         )  # fmt: skip
 
-    def _run_search(self, evaluate_candidates: Callable[[list[dict[str, Any]]], dict[str, Any]]) -> None:
+    def _run_search(
+        self, evaluate_candidates: Callable[[list[dict[str, Any]]], dict[str, Any]]
+    ) -> None:
         """Ask, evaluate, tell."""
         whole_number("n_iter", self.n_iter, 1)
         whole_number("n_candidates", self.n_candidates, 1)
         if isinstance(self.scoring, list | tuple | set | dict) and not isinstance(self.refit, str):
             self._score_name({})
         space, originals = read_sklearn_space(self.param_distributions)
-        seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = (
+            None
+            if self.random_state is None
+            else int(check_random_state(self.random_state).randint(2**31 - 1))
+        )
         settings = dict(self.sampler_settings or {})
         ordinal = {*space.ordinal, *settings.pop("ordinal", ())}
-        sampler = BKTFSampler(seed=seed, search_space=space.distributions, ordinal=ordinal, **settings)
+        sampler = BKTFSampler(
+            seed=seed, search_space=space.distributions, ordinal=ordinal, **settings
+        )
         verbosity = optuna.logging.get_verbosity()
         optuna.logging.set_verbosity(max(verbosity, optuna.logging.ERROR))
         try:
@@ -93,19 +109,30 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
                     if trials and sampler.is_exhausted(self.study_):
                         break
                     trials.append(self.study_.ask(space.distributions))
-                scores, error = self._scores(evaluate_candidates, [_original(trial.params, originals) for trial in trials])
+                scores, error = self._scores(
+                    evaluate_candidates, [_original(trial.params, originals) for trial in trials]
+                )
                 for trial, score in zip(trials, scores, strict=True):
-                    self.study_.tell(trial, float(score) if np.isfinite(score) else None, _state(score))
+                    self.study_.tell(
+                        trial, float(score) if np.isfinite(score) else None, _state(score)
+                    )
                 done += len(trials)
-            if error is not None and not self.study_.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
+            if error is not None and not self.study_.get_trials(
+                deepcopy=False, states=(TrialState.COMPLETE,)
+            ):
                 raise error
         finally:
             optuna.logging.set_verbosity(verbosity)
 
     def _scores(
-        self, evaluate_candidates: Callable[[list[dict[str, Any]]], dict[str, Any]], candidates: list[dict[str, Any]]
+        self,
+        evaluate_candidates: Callable[[list[dict[str, Any]]], dict[str, Any]],
+        candidates: list[dict[str, Any]],
     ) -> tuple[list[float], ValueError | None]:
-        """Scores of some candidates; where all their fits fail, scikit-learn raises, and they count as failures with that error."""
+        """Scores of some candidates.
+
+        Where all their fits fail, scikit-learn raises, and they count as failures with that error.
+        """
         try:
             results = evaluate_candidates(candidates)
         except ValueError as error:
@@ -129,7 +156,9 @@ def _state(score: float) -> TrialState:
     return TrialState.COMPLETE if np.isfinite(score) else TrialState.FAIL
 
 
-def read_sklearn_space(param_distributions: Mapping[str, Any]) -> tuple[Space, dict[str, dict[str, Any]]]:
+def read_sklearn_space(
+    param_distributions: Mapping[str, Any],
+) -> tuple[Space, dict[str, dict[str, Any]]]:
     """The search space, and for parameters with choices that Optuna cannot store, what each label stands for."""
     given: object = param_distributions
     if not isinstance(given, Mapping):
@@ -158,7 +187,9 @@ def read_sklearn_space(param_distributions: Mapping[str, Any]) -> tuple[Space, d
 def _is_list(entry: object) -> bool:
     if isinstance(entry, list | np.ndarray):
         return True
-    pair_of_numbers = isinstance(entry, tuple) and len(entry) == 2 and all(_is_number(v) for v in entry)
+    pair_of_numbers = (
+        isinstance(entry, tuple) and len(entry) == 2 and all(_is_number(v) for v in entry)
+    )
     return isinstance(entry, tuple) and not isinstance(entry, Choices) and not pair_of_numbers
 
 
@@ -167,7 +198,11 @@ def _is_number(value: object) -> bool:
 
 
 def _is_increasing(entry: Sequence[Any]) -> bool:
-    return len(entry) > 0 and all(_is_number(v) for v in entry) and all(a < b for a, b in itertools.pairwise(entry))
+    return (
+        len(entry) > 0
+        and all(_is_number(v) for v in entry)
+        and all(a < b for a, b in itertools.pairwise(entry))
+    )
 
 
 def _label(value: Any, place: int) -> str:
@@ -175,15 +210,22 @@ def _label(value: Any, place: int) -> str:
 
 
 def _original(params: dict[str, Any], originals: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    return {name: originals[name][value] if name in originals else value for name, value in params.items()}
+    return {
+        name: originals[name][value] if name in originals else value
+        for name, value in params.items()
+    }
 
 
 def _from_scipy(name: str, frozen: Any) -> BaseDistribution:
     """The bounds of a scipy.stats distribution."""
     low, high = frozen.support()
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise ValueError(f"{name!r}: a scipy.stats distribution needs bounds; this one reaches from {low} to {high}")
+        raise ValueError(
+            f"{name!r}: a scipy.stats distribution needs bounds; this one reaches from {low} to {high}"
+        )
     kind = getattr(getattr(frozen, "dist", None), "name", "")
-    if (hasattr(frozen, "pmf") and not hasattr(frozen, "pdf")) or hasattr(getattr(frozen, "dist", None), "pmf"):
+    if (hasattr(frozen, "pmf") and not hasattr(frozen, "pdf")) or hasattr(
+        getattr(frozen, "dist", None), "pmf"
+    ):
         return IntDistribution(int(low), int(high))
     return FloatDistribution(float(low), float(high), log=kind in ("loguniform", "reciprocal"))

@@ -53,14 +53,23 @@ class Table:
 
 def new_header(space: LabSpace) -> tuple[str, ...]:
     """The columns of a new table."""
-    return (*space.distributions, space.objective.name, "predicted", "uncertainty", "reason", *space.other_columns)
+    return (
+        *space.distributions,
+        space.objective.name,
+        "predicted",
+        "uncertainty",
+        "reason",
+        *space.other_columns,
+    )
 
 
 def read_table(path: Path, space: LabSpace) -> Table:
     """Read the table; a LabError names the row and the column that are wrong."""
     text = read_text(path)
     if "\0" in text:
-        raise LabError(f"{path.name}: holds zero bytes, so it is not a text file; save it as “CSV UTF-8”")
+        raise LabError(
+            f"{path.name}: holds zero bytes, so it is not a text file; save it as “CSV UTF-8”"
+        )
     header: tuple[str, ...] = ()
     rows = []
     for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
@@ -82,7 +91,9 @@ def _cells(line: str, where: str) -> list[str]:
     try:
         (cells,) = csv.reader([line], strict=True)
     except csv.Error as error:
-        raise LabError(f"{where}: not a line of a CSV file ({error}); is a quote missing? A cell must stand on one line") from None
+        raise LabError(
+            f"{where}: not a line of a CSV file ({error}); is a quote missing? A cell must stand on one line"
+        ) from None
     except ValueError:
         raise LabError(f"{where}: must be one line of cells") from None
     return [cell.strip() for cell in cells] or [""]
@@ -96,13 +107,19 @@ def _check_header(header: list[str], where: str, space: LabSpace) -> tuple[str, 
     known = {space.objective.name, *space.distributions, *space.other_columns, *SPECIAL_COLUMNS}
     for separator, name in ((";", "semicolons"), ("\t", "tabs")):
         if len(header) == 1 and separator in header[0]:
-            raise LabError(f"{where}: the cells must be separated by commas; this file uses {name}. Save it as “CSV (comma separated)”")
+            raise LabError(
+                f"{where}: the cells must be separated by commas; this file uses {name}. Save it as “CSV (comma separated)”"
+            )
     for column in named:
         if named.count(column) > 1:
             raise LabError(f"{where}: the column {column!r} stands twice in the header")
         if column not in known:
             close = difflib.get_close_matches(column, list(known), 1)
-            hint = f"did you mean {close[0]!r}?" if close else "if it is yours, name it in other_columns of the space file"
+            hint = (
+                f"did you mean {close[0]!r}?"
+                if close
+                else "if it is yours, name it in other_columns of the space file"
+            )
             raise LabError(f"{where}: unknown column {column!r}; {hint}")
     for column in (*space.distributions, space.objective.name):
         if column not in header:
@@ -119,15 +136,24 @@ def _read_row(
 ) -> Row:
     """One experiment from the cells of its row."""
     if len(cells) != len(header):
-        hint = ". Is it half-written?" if len(cells) < len(header) else ". Is a comma used as decimal point? Write 3.5, not 3,5"
-        raise LabError(f"{where}: must have {len(header)} cells, one per column; it has {len(cells)}{hint}")
+        hint = (
+            ". Is it half-written?"
+            if len(cells) < len(header)
+            else ". Is a comma used as decimal point? Write 3.5, not 3,5"
+        )
+        raise LabError(
+            f"{where}: must have {len(header)} cells, one per column; it has {len(cells)}{hint}"
+        )
     by_column = dict(zip(header, cells, strict=True))
     params = {
-        name: _read_value(by_column[name], distribution, f"{where}, column {name!r}") for name, distribution in space.distributions.items()
+        name: _read_value(by_column[name], distribution, f"{where}, column {name!r}")
+        for name, distribution in space.distributions.items()
     }
     status = by_column.get("status", "").lower()
     if status not in STATUSES:
-        raise LabError(f"{where}, column 'status': must be empty, done, pending or failed; got {status!r}")
+        raise LabError(
+            f"{where}, column 'status': must be empty, done, pending or failed; got {status!r}"
+        )
     text = by_column[space.objective.name]
     failed = text.lower() in FAILED or status in FAILED
     if failed and text and text.lower() not in FAILED:
@@ -136,9 +162,13 @@ def _read_row(
         )
     if failed or not text:
         if status == "done" and not failed:
-            raise LabError(f"{where}, column {space.objective.name!r}: is empty, but the status says done")
+            raise LabError(
+                f"{where}, column {space.objective.name!r}: is empty, but the status says done"
+            )
         return Row(number, params, None, failed)
-    return Row(number, params, _read_number(text, f"{where}, column {space.objective.name!r}"), False)
+    return Row(
+        number, params, _read_number(text, f"{where}, column {space.objective.name!r}"), False
+    )
 
 
 def _read_number(text: str, where: str) -> float:
@@ -148,9 +178,15 @@ def _read_number(text: str, where: str) -> float:
             f"{where}: must be a number without commas; got {text!r}. Write {text.replace(',', '')} if the comma groups thousands"
         )
     if DECIMAL_COMMA.fullmatch(text):
-        raise LabError(f"{where}: the decimal point must be a point; got {text!r}. Write {text.replace(',', '.')}")
+        raise LabError(
+            f"{where}: the decimal point must be a point; got {text!r}. Write {text.replace(',', '.')}"
+        )
     if not NUMBER.fullmatch(text):
-        raise LabError(f"{where}: must be a number; got {text!r}" if text else f"{where}: must be a number; the cell is empty")
+        raise LabError(
+            f"{where}: must be a number; got {text!r}"
+            if text
+            else f"{where}: must be a number; the cell is empty"
+        )
     value = float(text)
     if not abs(value) <= 1e300:
         raise LabError(f"{where}: must be a finite number; got {text!r}")
@@ -161,13 +197,19 @@ def _read_value(text: str, distribution: BaseDistribution, where: str) -> Any:
     """The value of a parameter, refused where it is not one of the parameter's values."""
     if isinstance(distribution, CategoricalDistribution):
         for choice in distribution.choices:
-            same_number = not isinstance(choice, str) and NUMBER.fullmatch(text) and float(text) == choice
+            same_number = (
+                not isinstance(choice, str) and NUMBER.fullmatch(text) and float(text) == choice
+            )
             if text == as_text(choice) or same_number:
                 return choice
         if all(not isinstance(c, str) for c in distribution.choices):
             _read_number(text, where)
         allowed = ", ".join(as_text(c) for c in distribution.choices)
-        raise LabError(f"{where}: must be one of {allowed}; got {text!r}" if text else f"{where}: is empty; it must be one of {allowed}")
+        raise LabError(
+            f"{where}: must be one of {allowed}; got {text!r}"
+            if text
+            else f"{where}: is empty; it must be one of {allowed}"
+        )
     value = _read_number(text, where)
     low, high, step = distribution.low, distribution.high, distribution.step  # type: ignore[attr-defined]
     if not low <= value <= high:
@@ -175,7 +217,9 @@ def _read_value(text: str, distribution: BaseDistribution, where: str) -> Any:
     if step is not None:
         nearest = low + step * round((value - low) / step)
         if abs(nearest - value) > 1e-8 * step:
-            raise LabError(f"{where}: must be {as_text(low)} plus a multiple of {as_text(step)}; got {text}, the nearest is {nearest:.10g}")
+            raise LabError(
+                f"{where}: must be {as_text(low)} plus a multiple of {as_text(step)}; got {text}, the nearest is {nearest:.10g}"
+            )
         value = min(nearest, high)
     return int(value) if isinstance(distribution, IntDistribution) else float(value)
 
@@ -188,7 +232,9 @@ def append_rows(table: Table, rows: list[dict[str, str]]) -> None:
     path = table.path
     text = table.text
     ending = "\r\n" if "\r\n" in text else "\n"
-    has_header = any(line.strip() and not line.lstrip().startswith("#") for line in re.split(r"\r\n|\n|\r", text))
+    has_header = any(
+        line.strip() and not line.lstrip().startswith("#") for line in re.split(r"\r\n|\n|\r", text)
+    )
     out = io.StringIO()
     writer = csv.writer(out, lineterminator=ending)
     if not has_header:
@@ -201,11 +247,15 @@ def append_rows(table: Table, rows: list[dict[str, str]]) -> None:
         raise LabError(f"{path}: must be a file that may be written; nothing was appended")
     before = path.read_bytes()
     if before.decode("utf-8-sig") != table.text:
-        raise LabError(f"{path.name}: was changed by someone else in the meantime; nothing was written, run it again")
+        raise LabError(
+            f"{path.name}: was changed by someone else in the meantime; nothing was written, run it again"
+        )
     byte_order_mark = b"\xef\xbb\xbf" if before.startswith(b"\xef\xbb\xbf") else b""
     target = path.resolve()
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".partial")
+        descriptor, temporary = tempfile.mkstemp(
+            dir=target.parent, prefix=target.name, suffix=".partial"
+        )
     except OSError as error:
         raise LabError(f"{path}: cannot be written: {error.strerror}") from None
     try:

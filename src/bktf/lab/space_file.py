@@ -147,14 +147,18 @@ def read_text(path: Path) -> str:
     except FileNotFoundError:
         raise LabError(f"{path}: no such file; `bktf suggest --init` writes an example") from None
     except UnicodeDecodeError as error:
-        raise LabError(f"{path.name}: must be UTF-8 text; byte {error.start} is not. Save it as “CSV UTF-8”") from None
+        raise LabError(
+            f"{path.name}: must be UTF-8 text; byte {error.start} is not. Save it as “CSV UTF-8”"
+        ) from None
     except OSError as error:
         raise LabError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def _read_document(document: dict[str, Any]) -> LabSpace:
     """The space, from what the file holds."""
-    _known(document, {"objective", "parameters", "constraints", "other_columns", "model"}, "the file")
+    _known(
+        document, {"objective", "parameters", "constraints", "other_columns", "model"}, "the file"
+    )
     objective, noise, repeats = _read_objective(_table(document, "objective"))
     tables = _table(document, "parameters")
     if not tables:
@@ -222,7 +226,9 @@ def _read_rank(table: dict[str, Any]) -> float | str:
     try:
         check_rank(rank)
     except ValueError:
-        raise LabError(f'{where} rank must be "auto", a whole number from 1 to {MAX_RANK}, or inf; got {rank!r}') from None
+        raise LabError(
+            f'{where} rank must be "auto", a whole number from 1 to {MAX_RANK}, or inf; got {rank!r}'
+        ) from None
     return float(rank) if rank == math.inf else int(rank)
 
 
@@ -230,11 +236,15 @@ def _check_columns(columns: list[str]) -> None:
     """Refuse names that cannot stand in the header of the table."""
     for column in columns:
         if columns.count(column) > 1:
-            raise LabError(f"the name {column!r} is used twice; objective, parameters and other columns need different names")
+            raise LabError(
+                f"the name {column!r} is used twice; objective, parameters and other columns need different names"
+            )
         is_stripped = bool(column) and column == column.strip()
         is_plain = is_stripped and not column.startswith("#") and column.isprintable()
         if column in SPECIAL_COLUMNS or not is_plain:
-            raise LabError(f"{column!r} cannot be the name of a column: it is empty, begins with # or a space, or has a meaning of its own")
+            raise LabError(
+                f"{column!r} cannot be the name of a column: it is empty, begins with # or a space, or has a meaning of its own"
+            )
 
 
 def _read_parameter(entry: dict[str, Any], where: str) -> tuple[BaseDistribution, bool]:
@@ -252,18 +262,30 @@ def _read_parameter(entry: dict[str, Any], where: str) -> tuple[BaseDistribution
                 or (isinstance(value, float) and not math.isfinite(value))
             ):
                 raise LabError(f"{where} values must be texts or numbers; got {value!r}")
-            if isinstance(value, str) and (value != value.strip() or value.startswith("#") or not value.isprintable()):
-                raise LabError(f"{where} values must not begin with # or a space, end with a space, or hold line breaks; got {value!r}")
+            if isinstance(value, str) and (
+                value != value.strip() or value.startswith("#") or not value.isprintable()
+            ):
+                raise LabError(
+                    f"{where} values must not begin with # or a space, end with a space, or hold line breaks; got {value!r}"
+                )
             if isinstance(value, int | float) and not abs(value) <= 1e300:
-                raise LabError(f"{where} values must be finite numbers below 1e300; got a larger one")
+                raise LabError(
+                    f"{where} values must be finite numbers below 1e300; got a larger one"
+                )
         texts = [as_text(value) for value in values]
         if len(set(texts)) < len(texts):
             raise LabError(f"{where} values must differ; got {values!r}")
-        if kind == "ordered" and all(not isinstance(v, str) for v in values) and sorted(values) != values:
+        if (
+            kind == "ordered"
+            and all(not isinstance(v, str) for v in values)
+            and sorted(values) != values
+        ):
             raise LabError(f"{where} values must increase; got {values!r}")
         return CategoricalDistribution(values), kind == "ordered"
     if kind not in ("float", "int"):
-        raise LabError(f'{where} type must be "float", "int", "ordered" or "category"; got {kind!r}')
+        raise LabError(
+            f'{where} type must be "float", "int", "ordered" or "category"; got {kind!r}'
+        )
     _known(entry, {"type", "low", "high", "log", "step", "unit"}, where)
     low, high = _number(entry, "low", where), _number(entry, "high", where)
     log, step = entry.get("log", False), _number(entry, "step", where) if "step" in entry else None
@@ -272,11 +294,15 @@ def _read_parameter(entry: dict[str, Any], where: str) -> tuple[BaseDistribution
     if not low <= high:
         raise LabError(f"{where} low must not exceed high; got {low:g} and {high:g}")
     if not math.isfinite(high - low):
-        raise LabError(f"{where} the range from {low:g} to {high:g} is too wide for double precision")
+        raise LabError(
+            f"{where} the range from {low:g} to {high:g} is too wide for double precision"
+        )
     if log and low <= 0:
         raise LabError(f"{where} low must be positive where log = true; got {low:g}")
     if step is not None and (step <= 0 or log):
-        raise LabError(f"{where} step must be positive, and cannot go with log = true; got {step:g}")
+        raise LabError(
+            f"{where} step must be positive, and cannot go with log = true; got {step:g}"
+        )
     if step is not None and step < 1e-9 * (high - low):
         raise LabError(f"{where} step must be at least a billionth of the range; got {step:g}")
     if kind == "float":
@@ -290,7 +316,9 @@ def _read_parameter(entry: dict[str, Any], where: str) -> tuple[BaseDistribution
     for name, value in (("low", low), ("high", high), ("step", step if step is not None else 1.0)):
         if value != int(value):
             raise LabError(f"{where} {name} must be a whole number for type int; got {value:g}")
-    return IntDistribution(int(low), int(_last_step(low, high, step)), log=log, step=int(step or 1)), False
+    return IntDistribution(
+        int(low), int(_last_step(low, high, step)), log=log, step=int(step or 1)
+    ), False
 
 
 def _last_step(low: float, high: float, step: float | None) -> float:
@@ -309,15 +337,21 @@ def _read_constraint(
     """A linear constraint, refused where it names no numbers or cannot hold."""
     where = f"[[constraints]] number {number + 1}"
     if not isinstance(entry, dict):
-        raise LabError(f"{where} must be a table with factors and at_most or at_least; got {entry!r}")
+        raise LabError(
+            f"{where} must be a table with factors and at_most or at_least; got {entry!r}"
+        )
     _known(entry, {"factors", "at_most", "at_least"}, where)
     factors = _table(entry, "factors", where)
     for name in factors:
         if name not in distributions:
             raise LabError(f"{where}: {name!r} is not a parameter{_meant(name, distributions)}")
         distribution = distributions[name]
-        if isinstance(distribution, CategoricalDistribution) and any(isinstance(v, str) for v in distribution.choices):
-            raise LabError(f"{where}: {name!r} is not a number, so it cannot stand in a linear constraint")
+        if isinstance(distribution, CategoricalDistribution) and any(
+            isinstance(v, str) for v in distribution.choices
+        ):
+            raise LabError(
+                f"{where}: {name!r} is not a number, so it cannot stand in a linear constraint"
+            )
         _number(factors, name, where)
     if not factors or not {"at_most", "at_least"} & entry.keys():
         raise LabError(f"{where} needs factors and at_most or at_least")
@@ -352,7 +386,9 @@ def _known(table: dict[str, Any], names: set[str], where: str) -> None:
     """Refuse an entry with another name."""
     for name in table:
         if name not in names:
-            raise LabError(f"{where} has an entry {name!r} that means nothing here{_meant(name, names)}")
+            raise LabError(
+                f"{where} has an entry {name!r} that means nothing here{_meant(name, names)}"
+            )
 
 
 def _meant(name: str, names: Any) -> str:

@@ -141,7 +141,9 @@ def _optimize(run: Run, target: Target) -> Result:
             message = evaluate_all(run, study, distributions, sampler.is_exhausted)
         except Exception as error:
             if with_value(study):
-                result = make_result(study, "an evaluation raised an exception", parameters, sampler)
+                result = make_result(
+                    study, "an evaluation raised an exception", parameters, sampler
+                )
                 error.result = result  # type: ignore[attr-defined]
                 error.add_note(RESULT_NOTE)
             raise

@@ -1,8 +1,9 @@
 """The maximum of forms over a grid with cells excluded: exact, or with a certified upper bound.
 
-Best-first over disjoint boxes, all draws in one heap. A box enters with an upper bound; when it comes to the top it is solved (or
-split), and when a solved box comes to the top its cell is the answer, unless it is excluded: then the box without that cell is
-partitioned into disjoint boxes (Lawler 1972) and the search goes on.
+Best-first over disjoint boxes, all draws in one heap. A box enters with an upper bound; when it
+comes to the top it is solved (or split), and when a solved box comes to the top its cell is the
+answer, unless it is excluded: then the box without that cell is partitioned into disjoint boxes
+(Lawler 1972) and the search goes on.
 
 How a box is bounded and solved depends on the number of coordinates C of the form (`forms.Forms`):
     C ≤ 2   planar hull: the bound is the solution
@@ -25,7 +26,9 @@ from bktf.product_forms.cp_forms import Floats, Forms, Ints
 
 Mask = NDArray[np.bool_]
 
-FLAT = 1e-13  # a direction in which points differ by less than this share of the largest is rounding
+FLAT = (
+    1e-13  # a direction in which points differ by less than this share of the largest is rounding
+)
 BUDGET = 3000  # boxes that may be opened for forms with four or more coordinates
 
 
@@ -39,7 +42,10 @@ class FormMaximum(NamedTuple):
 
 
 def planar(forms: Forms, draws: Ints, a: int, b: int, allowed: Mask) -> tuple[Floats, Ints]:
-    """Maxima (n,) and cells (n, D) of two coordinates of some draws over a box; b = −1: the first alone."""
+    """Maxima (n,) and cells (n, D) of two coordinates of some draws over a box.
+
+    B = −1: the first alone.
+    """
     first = np.ascontiguousarray(forms.coordinates[draws, a])
     alone = b < 0
     second = np.zeros_like(first) if alone else np.ascontiguousarray(forms.coordinates[draws, b])
@@ -73,7 +79,10 @@ def _pairings(n: int) -> Iterable[list[tuple[int, int]]]:
     if n == 3:
         return [[(0, 1), (2, -1)], [(0, 2), (1, -1)], [(1, 2), (0, -1)]]
     orders = [list(range(n)), [0, *range(2, n), 1]]
-    return [[(min(o[i : i + 2]), max(o[i : i + 2]) if i + 1 < n else -1) for i in range(0, n, 2)] for o in orders]
+    return [
+        [(min(o[i : i + 2]), max(o[i : i + 2]) if i + 1 < n else -1) for i in range(0, n, 2)]
+        for o in orders
+    ]
 
 
 def solve_in_space(forms: Forms, draw: int, allowed: Mask) -> tuple[float, Ints]:
@@ -92,7 +101,11 @@ def solve_in_space(forms: Forms, draw: int, allowed: Mask) -> tuple[float, Ints]
         if forms.additive:
             combined[:, :, 2] = partial[:, None, 2] + own[None, :, 2]
         combined = combined.reshape(-1, 3)
-        kept = hull_in_space(combined) if d < forms.n_dims - 1 else np.array([combined.sum(axis=1).argmax()])
+        kept = (
+            hull_in_space(combined)
+            if d < forms.n_dims - 1
+            else np.array([combined.sum(axis=1).argmax()])
+        )
         trail.append((kept // len(own), place[kept % len(own)]))
         partial = combined[kept]
     cell, vertex = np.empty(forms.n_dims, dtype=np.int64), 0
@@ -104,7 +117,9 @@ def solve_in_space(forms: Forms, draw: int, allowed: Mask) -> tuple[float, Ints]
 
 
 def hull_in_space(points: Floats) -> Ints:
-    """Places of points that include every vertex of the convex hull; all of them where Qhull cannot help.
+    """Places of points that include every vertex of the convex hull.
+
+    All of them where Qhull cannot help.
 
     A flat set is projected onto the plane or line it lies in first, which keeps its vertices.
     """
@@ -138,7 +153,9 @@ class Box(NamedTuple):
     allowed: Mask
 
 
-def maximum_over_draws(forms: Forms, excluded: set[tuple[int, ...]], draws: Ints | None = None) -> FormMaximum | None:
+def maximum_over_draws(
+    forms: Forms, excluded: set[tuple[int, ...]], draws: Ints | None = None
+) -> FormMaximum | None:
     """The best cell that is not excluded, over all given draws; None where nothing is left."""
     draws = np.arange(len(forms.coordinates)) if draws is None else draws
     n_coordinates = forms.coordinates.shape[1]
@@ -150,11 +167,23 @@ def maximum_over_draws(forms: Forms, excluded: set[tuple[int, ...]], draws: Ints
 
     def push(draw: int, allowed: Mask) -> None:
         bounds, cells = bound_boxes(forms, np.array([draw]), allowed)
-        heapq.heappush(heap, Box(-float(bounds[0]), next(counter), draw, n_coordinates <= 2, cells[0], allowed))
+        heapq.heappush(
+            heap, Box(-float(bounds[0]), next(counter), draw, n_coordinates <= 2, cells[0], allowed)
+        )
 
     bounds, cells = bound_boxes(forms, draws, everything)
     for k, draw in enumerate(draws):
-        heapq.heappush(heap, Box(-float(bounds[k]), next(counter), int(draw), n_coordinates <= 2, cells[k], everything))
+        heapq.heappush(
+            heap,
+            Box(
+                -float(bounds[k]),
+                next(counter),
+                int(draw),
+                n_coordinates <= 2,
+                cells[k],
+                everything,
+            ),
+        )
     while heap:
         box = heapq.heappop(heap)
         if best is not None and -box.negative_bound <= best.value:
@@ -191,7 +220,10 @@ def _without(starts: Ints, allowed: Mask, cell: Ints) -> Iterable[Mask]:
 
 
 def _halves(forms: Forms, box: Box) -> Iterable[Mask]:
-    """Two boxes from one, cut along the axis on which the form varies most; nothing for a single cell."""
+    """Two boxes from one, cut along the axis on which the form varies most.
+
+    Nothing for a single cell.
+    """
     starts = forms.starts
     spread, axis = -1.0, -1
     for d in range(forms.n_dims):
@@ -213,8 +245,13 @@ def _halves(forms: Forms, box: Box) -> Iterable[Mask]:
         yield part
 
 
-def _better(forms: Forms, draws: Ints, box: Box, excluded: set[tuple[int, ...]], best: FormMaximum | None) -> FormMaximum | None:
-    """The best cell so far after climbing from the box's own cell, one coordinate at a time; its value is the best of all draws."""
+def _better(
+    forms: Forms, draws: Ints, box: Box, excluded: set[tuple[int, ...]], best: FormMaximum | None
+) -> FormMaximum | None:
+    """The best cell so far after climbing from the box's own cell, one coordinate at a time.
+
+    Its value is the best of all draws.
+    """
     one = Forms(forms.coordinates[box.draw : box.draw + 1], forms.additive, forms.starts)
     cell = box.cell
     value = -math.inf if tuple(cell) in excluded else float(one.values(cell[None])[0, 0])
@@ -222,7 +259,12 @@ def _better(forms: Forms, draws: Ints, box: Box, excluded: set[tuple[int, ...]],
     lines = list(enumerate(inside))
     for _ in range(MAX_PASSES):
         before = value
-        cell, value = climb_once(lambda line: one.values(line)[0], lines, (cell, value), lambda c: tuple(c) not in excluded)
+        cell, value = climb_once(
+            lambda line: one.values(line)[0],
+            lines,
+            (cell, value),
+            lambda c: tuple(c) not in excluded,
+        )
         if value <= before:
             break
     if value == -math.inf:

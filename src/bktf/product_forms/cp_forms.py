@@ -1,7 +1,8 @@
 """CP forms of draws on a grid, as the searches for their maxima see them.
 
-f = Σ_c weight_c Π_{d ∈ A_c} factor_d^c is written with few *coordinates*: one per component that is a product over two or more axes,
-and one for the sum of all main effects (components with a single dimension). Weights are folded into the first axis.
+f = Σ_c weight_c Π_{d ∈ A_c} factor_d^c is written with few *coordinates*: one per component that is
+a product over two or more axes, and one for the sum of all main effects (components with a single
+dimension). Weights are folded into the first axis.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,8 @@ Ints = NDArray[np.int64]
 class Forms(NamedTuple):
     """K forms on one grid."""
 
-    coordinates: Floats  # (K, C, M): products first, then the sum of main effects if there are any; axis after axis
+    # (K, C, M): products first, then the sum of main effects if there are any; axis after axis
+    coordinates: Floats
     additive: bool  # whether the last coordinate is a sum
     starts: Ints  # (D + 1,) where each axis begins
 

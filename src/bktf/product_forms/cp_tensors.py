@@ -1,7 +1,7 @@
 """Values and moments of CP forms f = Σ_c weight_c Π_d factor_d^c, for all draws at once.
 
-A *table* holds one axis's factor values (K, R, u) at the u coordinates that occur; points are rows of indices into the
-tables. Work is done in blocks of points so that memory stays bounded.
+A *table* holds one axis's factor values (K, R, u) at the u coordinates that occur; points are rows
+of indices into the tables. Work is done in blocks of points so that memory stays bounded.
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,7 +50,8 @@ class Moments(NamedTuple):
 def moments(means: Tables, variances: Tables, weights: Floats, index: NDArray[np.int64]) -> Moments:
     """Mean and variance of f at each point (n,), where factor values have given means and variances within each draw.
 
-    The mean and the variance of the draws' means, and the mean of their variances, add up by the law of total variance.
+    The mean and the variance of the draws' means, and the mean of their variances, add up by the
+    law of total variance.
     """
     n_draws, n_components = weights.shape
     mean, variance = np.empty(len(index)), np.empty(len(index))
@@ -61,10 +62,13 @@ def moments(means: Tables, variances: Tables, weights: Floats, index: NDArray[np
     return Moments(mean, variance)
 
 
-def moments_by_draw(means: Tables, variances: Tables, weights: Floats, index: NDArray[np.int64]) -> Moments:
+def moments_by_draw(
+    means: Tables, variances: Tables, weights: Floats, index: NDArray[np.int64]
+) -> Moments:
     """Mean and variance of f at each point within each draw, (K, n) each.
 
-    Within a draw, factors of different axes and components are independent, so E f = Σ w Π μ and Var f = Σ w² (Π (μ² + v) − Π μ²).
+    Within a draw, factors of different axes and components are independent, so E f = Σ w Π μ and
+    Var f = Σ w² (Π (μ² + v) − Π μ²).
     """
     first = products(means, index)
     mean = np.einsum("kr,krn->kn", weights, first)
@@ -92,7 +96,8 @@ def split_in_halves(sizes: Sequence[int]) -> int:
 def grid_moments(factors: Tables, weights: Floats) -> Moments:
     """Mean and variance of f over the whole grid, each of shape (m_1, …, m_D), by two matrix products.
 
-    The axes are split into halves; over draws and (pairs of) components, each half is a Khatri–Rao product.
+    The axes are split into halves; over draws and (pairs of) components, each half is a Khatri–Rao
+    product.
     """
     n_draws, n_components = weights.shape
     sizes = [f.shape[2] for f in factors]

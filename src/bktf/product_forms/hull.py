@@ -1,10 +1,12 @@
 """The exact maximum of a CP form over a grid, without the grid.
 
-A form with two coordinates per axis point, (a, b), starts at (1, 1) or (1, 0) and takes in axis after axis: the first coordinate is
-multiplied by a, the second multiplied by b (two components) or increased by b (one component and main effects). The final
-value is the sum of the two. With all other coordinates fixed, that value is linear in the partial result (p, q), and also in
-(a, b); so only vertices of the convex hull of the partial results, and of the axis's own points, can lead to the maximum. Multiply
-in one axis, take the hull, go on: the hulls stay small, so the cost is linear in the number of axes.
+A form with two coordinates per axis point, (a, b), starts at (1, 1) or (1, 0) and takes in axis
+after axis: the first coordinate is multiplied by a, the second multiplied by b (two components) or
+increased by b (one component and main effects). The final value is the sum of the two. With all
+other coordinates fixed, that value is linear in the partial result (p, q), and also in (a, b); so
+only vertices of the convex hull of the partial results, and of the axis's own points, can lead to
+the maximum. Multiply in one axis, take the hull, go on: the hulls stay small, so the cost is linear
+in the number of axes.
 
 Notation
     first, second   (M,) the coordinates a and b of every axis point, axis after axis; weights are already in them
@@ -76,13 +78,18 @@ def chain(x, y, points, n, side):
 
 @compiled_part
 def maximise(first, second, additive, starts, allowed, cell):
-    """Write the best cell of the box into cell (D,) and return its value; every axis must have an allowed point."""
+    """Write the best cell of the box into cell (D,) and return its value.
+
+    Every axis must have an allowed point.
+    """
     n_dims = starts.size - 1
     px = np.ones(1)
     py = np.zeros(1) if additive else np.ones(1)
     n_partial = 1
     room = 64 * n_dims
-    parents = np.empty(room, np.int64)  # for each vertex of each level: the vertex before it, and the axis point taken
+    parents = np.empty(
+        room, np.int64
+    )  # for each vertex of each level: the vertex before it, and the axis point taken
     choices = np.empty(room, np.int64)
     level_starts = np.zeros(n_dims + 1, np.int64)
     best = -np.inf
@@ -148,7 +155,10 @@ def maximise(first, second, additive, starts, allowed, cell):
 
 @compiled
 def maximise_all(first, second, additive, starts, allowed, cells):
-    """Write the best cell of each of K forms, given as (K, M) coordinates, into cells (K, D); return their values (K,)."""
+    """Write the best cell of each of K forms, given as (K, M) coordinates, into cells (K, D).
+
+    Return their values (K,).
+    """
     values = np.empty(first.shape[0])
     for k in range(first.shape[0]):
         values[k] = maximise(first[k], second[k], additive, starts, allowed, cells[k])

@@ -94,7 +94,10 @@ class Parameter:
         return isinstance(self.distribution, CategoricalDistribution) and not self.ordinal
 
     def kernel(self, categorical: str) -> str | None:
-        """The kernel of its axis, None where it is ordered; categorical says how levels are modelled."""
+        """The kernel of its axis, None where it is ordered.
+
+        Categorical says how levels are modelled.
+        """
         if not isinstance(self.distribution, CategoricalDistribution) or self.ordinal:
             return None
         is_small = len(self.distribution.choices) <= MAX_LEVELS

@@ -1,7 +1,8 @@
 """Have the chains mixed? R-hat and effective sample size of quantities that do not depend on labels, and advice in words.
 
-Both are the rank-normalised versions of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021, Bayesian Analysis 16, 667–718): draws are
-replaced by the normal scores of their ranks, so heavy tails and the units of a quantity do not matter.
+Both are the rank-normalised versions of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021,
+Bayesian Analysis 16, 667–718): draws are replaced by the normal scores of their ranks, so heavy
+tails and the units of a quantity do not matter.
 """
 
 from collections.abc import Sequence
@@ -14,8 +15,14 @@ Floats = NDArray[np.float64]
 
 RHAT_LIMIT = 1.1  # above it a quantity counts as not mixed
 MIN_EFFECTIVE = 100  # effective draws below which means and quantiles are rough
-MIN_SHARE = 0.05  # of the unseen points that must be above RHAT_LIMIT before chains are said to disagree
-OBSERVED, UNSEEN, OTHER = "observed points", "unseen points", "other quantities"  # groups of quantities
+MIN_SHARE = (
+    0.05  # of the unseen points that must be above RHAT_LIMIT before chains are said to disagree
+)
+OBSERVED, UNSEEN, OTHER = (
+    "observed points",
+    "unseen points",
+    "other quantities",
+)  # groups of quantities
 GROUPS = (OBSERVED, UNSEEN, OTHER)
 
 
@@ -28,7 +35,10 @@ def rank_normalised_rhat(chains: Floats) -> Floats:
     if parts.shape[1] < 2:
         return np.full(chains.shape[2:], np.nan)
     folded = np.abs(parts - np.median(parts, axis=(0, 1)))
-    return np.maximum(potential_scale_reduction(normal_scores(parts)), potential_scale_reduction(normal_scores(folded)))
+    return np.maximum(
+        potential_scale_reduction(normal_scores(parts)),
+        potential_scale_reduction(normal_scores(folded)),
+    )
 
 
 def split_chains(chains: Floats) -> Floats:
@@ -38,7 +48,10 @@ def split_chains(chains: Floats) -> Floats:
 
 
 def normal_scores(chains: Floats) -> Floats:
-    """Draws (C, N, …) replaced by normal quantiles of their ranks among all chains; ties share their mean rank (eq. 14)."""
+    """Draws (C, N, …) replaced by normal quantiles of their ranks among all chains.
+
+    Ties share their mean rank (eq. 14).
+    """
     from scipy.special import ndtri  # not at the top: `import bktf` must not pay for it
 
     draws = chains.reshape(chains.shape[0] * chains.shape[1], -1)
@@ -48,8 +61,12 @@ def normal_scores(chains: Floats) -> Floats:
     position = np.broadcast_to(np.arange(count)[:, None], ordered.shape)
     rises = ordered[1:] != ordered[:-1]
     edge = np.ones((1, ordered.shape[1]), dtype=bool)
-    first = np.maximum.accumulate(np.where(np.concatenate((edge, rises)), position, 0), axis=0)  # of those tied with each
-    last = np.minimum.accumulate(np.where(np.concatenate((rises, edge)), position, count - 1)[::-1], axis=0)[::-1]
+    first = np.maximum.accumulate(
+        np.where(np.concatenate((edge, rises)), position, 0), axis=0
+    )  # of those tied with each
+    last = np.minimum.accumulate(
+        np.where(np.concatenate((rises, edge)), position, count - 1)[::-1], axis=0
+    )[::-1]
     ranks = np.empty_like(draws)
     np.put_along_axis(ranks, order, 1.0 + 0.5 * (first + last), axis=0)
     return np.asarray(ndtri((ranks - 0.375) / (count + 0.25))).reshape(chains.shape)
@@ -68,8 +85,8 @@ def potential_scale_reduction(parts: Floats) -> Floats:
 def effective_sample_size(chains: Floats) -> Floats:
     """Effective number of independent draws in (C, N, …) for the bulk of the distribution ("bulk-ESS").
 
-    From autocorrelations of the rank-normalised split chains. Sums pairs of lags while they are positive, made monotone (Geyer's initial
-    sequence; eq. 10–13).
+    From autocorrelations of the rank-normalised split chains. Sums pairs of lags while they are
+    positive, made monotone (Geyer's initial sequence; eq. 10–13).
     """
     parts = split_chains(chains)
     n_parts, n = parts.shape[:2]
@@ -86,7 +103,9 @@ def effective_sample_size(chains: Floats) -> Floats:
     correlation[0] = 1.0
     n_pairs = n // 2
     pairs = correlation[: 2 * n_pairs].reshape(n_pairs, 2, *correlation.shape[1:]).sum(axis=1)
-    pairs = np.minimum.accumulate(np.where(np.minimum.accumulate(pairs, axis=0) > 0, pairs, 0.0), axis=0)
+    pairs = np.minimum.accumulate(
+        np.where(np.minimum.accumulate(pairs, axis=0) > 0, pairs, 0.0), axis=0
+    )
     total = n_parts * n
     time = np.maximum(2.0 * pairs.sum(axis=0) - 1.0, 1.0 / np.log10(total))
     return np.where(flat, float(total), total / time)
@@ -139,20 +158,33 @@ class Diagnostics:
         worst = np.argsort(-np.nan_to_num(self.rhat, nan=np.inf))[:5]
         width = max(len(self.names[i]) for i in worst)
         lines = [f"{'quantity':{width}s}  R-hat  effective draws"]
-        lines += [f"{self.names[i]:{width}s}  {self.rhat[i]:5.2f}  {self.ess[i]:15.0f}" for i in worst]
+        lines += [
+            f"{self.names[i]:{width}s}  {self.rhat[i]:5.2f}  {self.ess[i]:15.0f}" for i in worst
+        ]
         if not np.all(np.isnan(self.rhat)):
             counts = [(*self.count_above(group), group) for group in GROUPS if group in self.groups]
-            lines.append(f"R-hat above {RHAT_LIMIT}: " + ", ".join(f"{above} of {asked} {group}" for above, asked, group in counts))
+            lines.append(
+                f"R-hat above {RHAT_LIMIT}: "
+                + ", ".join(f"{above} of {asked} {group}" for above, asked, group in counts)
+            )
         return "\n".join([*lines, self.advice])
 
 
 def diagnose(
-    quantities: dict[str, Floats], n_chains: int, groups: Sequence[str] | None = None, unseen: Floats | None = None
+    quantities: dict[str, Floats],
+    n_chains: int,
+    groups: Sequence[str] | None = None,
+    unseen: Floats | None = None,
 ) -> Diagnostics:
-    """Diagnostics of draws (K,), chain after chain, by name; `groups` as in `Diagnostics`, by default all OTHER."""
+    """Diagnostics of draws (K,), chain after chain, by name.
+
+    `groups` as in `Diagnostics`, by default all OTHER.
+    """
     stacked = np.stack(list(quantities.values()), axis=1)
     largest = np.abs(stacked).max(axis=0)
-    stacked = stacked / np.where(largest > 0, largest, 1.0)  # so that distances from the median of values near 1e308 do not overflow
+    stacked = stacked / np.where(
+        largest > 0, largest, 1.0
+    )  # so that distances from the median of values near 1e308 do not overflow
     chains = stacked.reshape(n_chains, -1, stacked.shape[1])
     return Diagnostics(
         names=tuple(quantities),

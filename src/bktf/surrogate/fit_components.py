@@ -17,13 +17,21 @@ from bktf.components import (
     run_chain,
     states_between,
 )
-from bktf.gaussian_process import START_NOISE_PRECISION, ConditionalProcess, ProcessDraws, condition_process
+from bktf.gaussian_process import (
+    START_NOISE_PRECISION,
+    ConditionalProcess,
+    ProcessDraws,
+    condition_process,
+)
 from bktf.surrogate.model_spec import ModelSpec
 from bktf.surrogate.problems import ComponentProblem, Data, make_component_problem, new_state
 from bktf.surrogate.run_chains import ChainCall, RunOptions, run_chains
 
 LENGTHSCALE_RANGE = (np.exp(LOG_LENGTHSCALE_LOW), np.exp(LOG_LENGTHSCALE_HIGH))
-UNITS_RANGE = (1e-8, 1e8)  # a warm start whose units of y differ by more begins with fresh weights and noise
+UNITS_RANGE = (
+    1e-8,
+    1e8,
+)  # a warm start whose units of y differ by more begins with fresh weights and noise
 
 
 class WarmStart(NamedTuple):
@@ -64,7 +72,9 @@ def fit_components(
     draws = ComponentDraws(
         axes=data.grid,
         active=made.problem.active,
-        lengthscales=np.where(made.problem.learned, np.concatenate([r.lengthscales for r in results]), np.nan),
+        lengthscales=np.where(
+            made.problem.learned, np.concatenate([r.lengthscales for r in results]), np.nan
+        ),
         states=tuple(np.concatenate([r.states[d] for r in results]) for d in range(len(data.grid))),
         weights=np.concatenate([r.weights for r in results]),
         noise_precision=np.concatenate([r.noise_precision for r in results]),
@@ -75,10 +85,14 @@ def fit_components(
     )
     if not spec.residual_process:
         return draws
-    return add_residual_process(draws, np.concatenate([r.process_logs for r in results]), data.points, data.values)
+    return add_residual_process(
+        draws, np.concatenate([r.process_logs for r in results]), data.points, data.values
+    )
 
 
-def add_residual_process(draws: ComponentDraws, logs: Floats, points: Floats, values: Floats) -> ResidualDraws:
+def add_residual_process(
+    draws: ComponentDraws, logs: Floats, points: Floats, values: Floats
+) -> ResidualDraws:
     """Components with the process of what each draw leaves over of standardised values (n,) at points (n, D)."""
     explained = np.einsum("kr,krn->kn", draws.weights, draws.products_at(points))
     on_levels = np.array([axis.kernel.on_levels for axis in draws.axes])
@@ -91,7 +105,15 @@ def _check_finite(spec: ModelSpec, results: list[ChainResult]) -> None:
     """Refuse draws that overflowed."""
     with np.errstate(over="ignore", invalid="ignore"):
         sums = [
-            a.sum() for r in results for a in (r.weights, r.noise_precision, r.process_logs, *r.states, r.weights * r.states[0][:, :, 0, 0])
+            a.sum()
+            for r in results
+            for a in (
+                r.weights,
+                r.noise_precision,
+                r.process_logs,
+                *r.states,
+                r.weights * r.states[0][:, :, 0, 0],
+            )
         ]
     if not np.all(np.isfinite(sums)):
         raise ArithmeticError(
@@ -103,14 +125,24 @@ def _check_finite(spec: ModelSpec, results: list[ChainResult]) -> None:
 def _check_same_model(warm: ComponentDraws, grid: tuple[Axis, ...], made: ComponentProblem) -> None:
     """Refuse a warm start from a posterior of another model."""
     same = np.array_equal(warm.active, made.problem.active) and len(warm.axes) == len(grid)
-    if not same or not all(a.kernel.same_as(b.kernel) for a, b in zip(warm.axes, grid, strict=True)):
-        raise ValueError("warm_start must come from a fit with the same dimensions, components and kernels; this one differs")
+    if not same or not all(
+        a.kernel.same_as(b.kernel) for a, b in zip(warm.axes, grid, strict=True)
+    ):
+        raise ValueError(
+            "warm_start must come from a fit with the same dimensions, components and kernels; this one differs"
+        )
     for d, (old, new) in enumerate(zip(warm.axes, grid, strict=True)):
-        if old.log != new.log or (new.kernel.on_levels and not np.array_equal(old.points, new.points)):
-            raise ValueError(f"warm_start must come from a fit with the same levels and scale on axis {d}; this one differs")
+        if old.log != new.log or (
+            new.kernel.on_levels and not np.array_equal(old.points, new.points)
+        ):
+            raise ValueError(
+                f"warm_start must come from a fit with the same levels and scale on axis {d}; this one differs"
+            )
 
 
-def _resume(warm: WarmStart, made: ComponentProblem, grid: tuple[Axis, ...], state: State, call: ChainCall) -> None:
+def _resume(
+    warm: WarmStart, made: ComponentProblem, grid: tuple[Axis, ...], state: State, call: ChainCall
+) -> None:
     """Write the last draw of a chain into state: in today's units, drawn at today's new coordinates."""
     problem, draws = made.problem, warm.draws
     k = (call.number % warm.n_chains) * warm.n_kept + warm.n_kept - 1
@@ -129,7 +161,9 @@ def _resume(warm: WarmStart, made: ComponentProblem, grid: tuple[Axis, ...], sta
         lengthscales = draws.axis_lengthscales(d)[k : k + 1]
         if problem.learned[d] and not axis.kernel.on_levels:
             lengthscales = np.clip(lengthscales * (old.length / axis.length), *LENGTHSCALE_RANGE)
-        if problem.shared and problem.active[:, d].any():  # a fit with one length-scale each may warm one that shares them
+        if (
+            problem.shared and problem.active[:, d].any()
+        ):  # a fit with one length-scale each may warm one that shares them
             lengthscales = np.where(np.isnan(lengthscales), np.nan, np.nanmean(lengthscales))
         state.lengthscales[:, d] = lengthscales[0]
         state.offsets[:, d] = draws.offsets[k, :, d] if problem.offset[d] else 0.0
@@ -138,7 +172,9 @@ def _resume(warm: WarmStart, made: ComponentProblem, grid: tuple[Axis, ...], sta
         size = states.shape[3]
         current = np.empty((1, len(problem.active), wanted.size, size))
         current[:, :, index >= 0] = states[:, :, index[index >= 0]]
-        known_factors = KnownFactors(axis, lengthscales, draws.offsets[k : k + 1, :, d], axis.scale(old.points), states)
+        known_factors = KnownFactors(
+            axis, lengthscales, draws.offsets[k : k + 1, :, d], axis.scale(old.points), states
+        )
         new = axis.scale(wanted[index < 0])
         current[:, :, index < 0] = states_between(known_factors, new, call.stop, call.start_rng)
         state.factors[:, problem.starts[d] : problem.starts[d + 1], :size] = current[0]

@@ -27,7 +27,9 @@ def fit_process(spec: ModelSpec, data: Data, entropy: int, options: RunOptions) 
         _skip_component_draws(spec, data, call.start_rng)
         start = start_of_chain(problem, data.noise_precision, call.start_rng)
         sweeps = (lengths.n_sweeps, lengths.n_burn_in)
-        return run_process_chain(problem, start, sweeps, call.chain_rng, Progress(call.stop, call.report))
+        return run_process_chain(
+            problem, start, sweeps, call.chain_rng, Progress(call.stop, call.report)
+        )
 
     chains = run_chains(chain, lengths.n_chains, lengths.n_sweeps, entropy, options)
     logs = np.concatenate([c.logs for c in chains])
@@ -46,7 +48,11 @@ def _skip_component_draws(spec: ModelSpec, data: Data, rng: np.random.Generator)
         equal = axis.kernel.kind == dense.EQUAL_CORRELATION
         mean = priors.correlation_logit_mean if equal else priors.lengthscale_log_mean
         variance = priors.correlation_logit_var if equal else priors.lengthscale_log_var
-        while not LOG_LENGTHSCALE_LOW < mean + np.sqrt(variance) * rng.standard_normal() < LOG_LENGTHSCALE_HIGH:
+        while (
+            not LOG_LENGTHSCALE_LOW
+            < mean + np.sqrt(variance) * rng.standard_normal()
+            < LOG_LENGTHSCALE_HIGH
+        ):
             pass
     if data.noise_precision is None:
         rng.standard_gamma(priors.noise_shape)

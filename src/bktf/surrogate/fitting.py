@@ -17,8 +17,15 @@ from bktf.surrogate.problems import Data
 from bktf.surrogate.run_chains import RunOptions
 from bktf.surrogate.standardisation import Standardisation, check_values
 
-FORMER_KERNELS = {"matern12": None, "matern32": None, "wishart": "categorical"}  # what rank 0 took them for
-NOISE_RANGE = (1e-6, 1e6)  # a known noise outside this range, as a share of the spread of y, is moved into it
+FORMER_KERNELS = {
+    "matern12": None,
+    "matern32": None,
+    "wishart": "categorical",
+}  # what rank 0 took them for
+NOISE_RANGE = (
+    1e-6,
+    1e6,
+)  # a known noise outside this range, as a share of the spread of y, is moved into it
 
 
 def fit(
@@ -45,36 +52,46 @@ def fit(
     show_progress_bar: bool = False,
     local: bool | None = None,
 ) -> Posterior:
-    """Fit Bayesian kernelized tensor factorization to observations y at points X; larger is just larger.
+    """Fit Bayesian kernelized tensor factorization to observations y at points X.
+
+    Larger is just larger.
 
     Args:
         axes: one increasing array of points per dimension; their ends are the box.
         X: (n, D) points inside the box. A coordinate that is not on its axis becomes a point of it.
         y: (n,) observed values; repeated points are repeated observations.
         seed: makes the draws reproducible, whatever the number of threads.
-        rank: number of components R, each active in every dimension, at most 10,000; or `math.inf`, the limit of the
-            model at infinite rank: a Gaussian process with a product kernel, a constant and Matérn 5/2 along each
-            ordered axis, in shares that are learned, and equal correlation on levels. Its cost is cubic in n.
+        rank: number of components R, each active in every dimension, at most 10,000; or `math.inf`,
+            the limit of the model at infinite rank: a Gaussian process with a product kernel, a
+            constant and Matérn 5/2 along each ordered axis, in shares that are learned, and equal
+            correlation on levels. Its cost is cubic in n.
         n_sweeps: sweeps of each chain, at most 10 million; by default 400, at infinite rank 40.
         n_burn_in: how many of the first sweeps to drop; by default 200, at infinite rank 24.
-        n_chains: independent chains, at most 10,000, in parallel threads; their draws are put one after the other. By
-            default 1, at infinite rank 2.
-        kernel: by default (None) "matern32", at infinite rank "matern52", the only one it has beside "categorical".
-            Also "matern12", "matern32", "matern52", "squared_exponential", "periodic", `bktf.Periodic(period)` or a
-            covariance matrix over the axis's points; for an axis of unordered levels, given by their indices, "categorical" (any two
-            levels equally correlated) or "wishart" (a full covariance, up to 20 levels); one for all axes, or a list with one for each.
-        log: whether an axis is measured on a logarithmic scale; one for all axes, or a list with one for each.
+        n_chains: independent chains, at most 10,000, in parallel threads; their draws are put one
+            after the other. By default 1, at infinite rank 2.
+        kernel: by default (None) "matern32", at infinite rank "matern52", the only one it has
+            beside "categorical". Also "matern12", "matern32", "matern52", "squared_exponential",
+            "periodic", `bktf.Periodic(period)` or a covariance matrix over the axis's points; for
+            an axis of unordered levels, given by their indices, "categorical" (any two levels
+            equally correlated) or "wishart" (a full covariance, up to 20 levels); one for all axes,
+            or a list with one for each.
+        log: whether an axis is measured on a logarithmic scale; one for all axes, or a list with
+            one for each.
         priors: see `bktf.Priors`.
         shared_lengthscales: one length-scale per dimension for all components instead of one each.
-        residual_process: add a Gaussian process for what the components leave over. Parts are not identifiable
-            together, so chains mix slowly. The cost is cubic in n.
-        adapt_rank: shrink the weights of components of more than one dimension, more from one to the next (a multiplicative gamma
-            process), so that `rank` is only the most there can be; see `Posterior.ranks`.
-        offsets: factors vary around an offset that is learned, instead of around 0, so that a direction that does not matter costs nothing.
+        residual_process: add a Gaussian process for what the components leave over. Parts are not
+            identifiable together, so chains mix slowly. The cost is cubic in n.
+        adapt_rank: shrink the weights of components of more than one dimension, more from one to
+            the next (a multiplicative gamma process), so that `rank` is only the most there can be;
+            see `Posterior.ranks`.
+        offsets: factors vary around an offset that is learned, instead of around 0, so that a
+            direction that does not matter costs nothing.
         active: the components' dimensions, as in [(0, 1), (0,)]; replaces `rank`.
-        noise_std: standard deviation of the observation noise where it is known, in the units of y; otherwise it is
-            learned. Below a millionth or above a million times the spread of y it counts as that.
-        warm_start: a posterior of the same model on earlier data, at finite rank; chains start where it ended.
+        noise_std: standard deviation of the observation noise where it is known, in the units of y;
+            otherwise it is learned. Below a millionth or above a million times the spread of y it
+            counts as that.
+        warm_start: a posterior of the same model on earlier data, at finite rank; chains start
+            where it ended.
         n_threads: how many chains run at a time; by default as many as there are processors.
         show_progress_bar: show one, counting sweeps.
         local: the former spelling of `residual_process`, and with `rank=0` of `rank=math.inf`.
@@ -117,13 +134,19 @@ def fit_model(
     values = check_values(y, len(points))
     entropy = _entropy(seed)
     grid = tuple(axis.with_coordinates(points[:, d]) for d, axis in enumerate(base))
-    points = np.stack([axis.points[axis.locate(points[:, d])] for d, axis in enumerate(grid)], axis=1)
+    points = np.stack(
+        [axis.points[axis.locate(points[:, d])] for d, axis in enumerate(grid)], axis=1
+    )
     standardisation = Standardisation.of(values)
     noise_precision = _known_precision(spec.noise_std, standardisation)
     data = Data(grid, points, standardisation.to_model(values), noise_precision)
     warm = _warm_start(spec, warm_start, standardisation)
     options = RunOptions() if options is None else options
-    draws = fit_process(spec, data, entropy, options) if spec.is_process else fit_components(spec, data, entropy, warm, options)
+    draws = (
+        fit_process(spec, data, entropy, options)
+        if spec.is_process
+        else fit_components(spec, data, entropy, warm, options)
+    )
     return Posterior(grid, points, values, spec, entropy, standardisation, draws)
 
 
@@ -132,30 +155,42 @@ def _former_spelling(rank: float, residual_process: bool, local: object) -> tupl
     if not isinstance(local, bool | np.bool_):
         raise ValueError(f"local must be True or False; got {local!r}")
     new = "rank=math.inf" if rank == 0 else "residual_process=True"
-    warnings.warn(f"local={local} is now written {new if local else 'by leaving it out'}", FutureWarning, stacklevel=3)
+    warnings.warn(
+        f"local={local} is now written {new if local else 'by leaving it out'}",
+        FutureWarning,
+        stacklevel=3,
+    )
     if rank == 0 and local:
         return math.inf, False
     return rank, residual_process or bool(local)
 
 
-def _former_kernels(kernel: Kernel | Sequence[Kernel | None] | None) -> Kernel | Sequence[Kernel | None] | None:
+def _former_kernels(
+    kernel: Kernel | Sequence[Kernel | None] | None,
+) -> Kernel | Sequence[Kernel | None] | None:
     """The kernels of a call with rank 0, where any Matérn kernel meant 5/2 and both kernels of levels equal correlation."""
     if isinstance(kernel, list | tuple):
         return [FORMER_KERNELS.get(k, k) if isinstance(k, str) else k for k in kernel]
     return FORMER_KERNELS.get(kernel, kernel) if isinstance(kernel, str) else kernel
 
 
-def _warm_start(spec: ModelSpec, warm: object, standardisation: Standardisation) -> WarmStart | None:
+def _warm_start(
+    spec: ModelSpec, warm: object, standardisation: Standardisation
+) -> WarmStart | None:
     """Where the chains of an earlier fit ended; refused where there can be none."""
     if warm is None:
         return None
     if not isinstance(warm, Posterior):
         raise ValueError(f"warm_start must be a bktf.Posterior; got {type(warm).__name__}")
     if spec.is_process or warm.spec.is_process:
-        raise ValueError("warm_start is for finite rank; a Gaussian process (rank=math.inf) needs none. Leave it out")
+        raise ValueError(
+            "warm_start is for finite rank; a Gaussian process (rank=math.inf) needs none. Leave it out"
+        )
     log_ratio = float(np.log10(warm.standardisation.scale) - np.log10(standardisation.scale))
     lengths = warm.spec.lengths
-    return WarmStart(warm.draws.components, warm.draws.process, lengths.n_chains, lengths.n_kept, log_ratio)
+    return WarmStart(
+        warm.draws.components, warm.draws.process, lengths.n_chains, lengths.n_kept, log_ratio
+    )
 
 
 def _entropy(seed: int | None) -> int:

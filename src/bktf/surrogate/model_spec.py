@@ -61,20 +61,28 @@ class ModelSpec:
         whole_number("n_chains", lengths.n_chains, 1, MAX_CHAINS)
         whole_number("n_burn_in", lengths.n_burn_in, 0)
         if lengths.n_burn_in >= lengths.n_sweeps:
-            raise ValueError(f"n_burn_in must lie in [0, n_sweeps); got {lengths.n_burn_in} with n_sweeps={lengths.n_sweeps}")
+            raise ValueError(
+                f"n_burn_in must lie in [0, n_sweeps); got {lengths.n_burn_in} with n_sweeps={lengths.n_sweeps}"
+            )
         for name in FLAGS:
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}")
         if self.offsets and self.shared_lengthscales:
-            raise ValueError("offsets are of one factor at a time, so shared_lengthscales must be False with them; got both")
+            raise ValueError(
+                "offsets are of one factor at a time, so shared_lengthscales must be False with them; got both"
+            )
         if self.is_process:
             self._check_process()
 
     def _check_process(self) -> None:
         """Refuse what a Gaussian process cannot do."""
-        refused = [name for name in FLAGS if getattr(self, name)] + ["active"] * (self.active is not None)
+        refused = [name for name in FLAGS if getattr(self, name)] + ["active"] * (
+            self.active is not None
+        )
         if refused:
-            raise ValueError(f"{refused[0]} is about components, and infinite rank has none. Leave it out, or give a finite rank")
+            raise ValueError(
+                f"{refused[0]} is about components, and infinite rank has none. Leave it out, or give a finite rank"
+            )
 
     @property
     def is_process(self) -> bool:
@@ -94,7 +102,9 @@ def check_rank(rank: object) -> None:
     if isinstance(rank, float | np.floating) and rank == math.inf:
         return
     if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or rank < 1:
-        raise ValueError(f"rank must be a whole number of at least 1, or math.inf for a Gaussian process; got {rank!r}")
+        raise ValueError(
+            f"rank must be a whole number of at least 1, or math.inf for a Gaussian process; got {rank!r}"
+        )
     whole_number("rank", rank, 1, MAX_RANK)
 
 
@@ -103,8 +113,15 @@ def make_axes(spec: ModelSpec, axes: Sequence[ArrayLike]) -> tuple[Axis, ...]:
     points = check_axes(axes, spec.log)
     default = "matern52" if spec.is_process else "matern32"
     kernels = resolve_kernels(spec.kernel, [p.size for p in points], default)
-    made = tuple(Axis(p, k, lg) for p, k, lg in zip(points, kernels, check_log(spec.log, len(points)), strict=True))
-    refused = [d for d, axis in enumerate(made) if axis.kernel.kind not in (MATERN52, dense.EQUAL_CORRELATION)]
+    made = tuple(
+        Axis(p, k, lg)
+        for p, k, lg in zip(points, kernels, check_log(spec.log, len(points)), strict=True)
+    )
+    refused = [
+        d
+        for d, axis in enumerate(made)
+        if axis.kernel.kind not in (MATERN52, dense.EQUAL_CORRELATION)
+    ]
     if spec.is_process and refused:
         raise ValueError(
             'at infinite rank an ordered axis has the kernel "matern52" and an axis of levels "categorical"; '
@@ -120,13 +137,20 @@ def active_dimensions(spec: ModelSpec, n_dims: int) -> Bools:
         return np.ones((int(spec.rank), n_dims), dtype=bool)
     given: object = active
     if not isinstance(given, Sequence) or not len(given):
-        raise ValueError(f"active must list at least one component, as in [(0, 1), (0,)]; got {active!r}")
+        raise ValueError(
+            f"active must list at least one component, as in [(0, 1), (0,)]; got {active!r}"
+        )
     mask = np.zeros((len(active), n_dims), dtype=bool)
     for c, dims in enumerate(active):
         each: object = dims
         chosen = list(each) if isinstance(each, Collection) else []
-        whole = all(isinstance(d, int | np.integer) and not isinstance(d, bool) and 0 <= d < n_dims for d in chosen)
+        whole = all(
+            isinstance(d, int | np.integer) and not isinstance(d, bool) and 0 <= d < n_dims
+            for d in chosen
+        )
         if not chosen or not whole:
-            raise ValueError(f"active[{c}] must name dimensions among 0 … {n_dims - 1}, at least one; got {dims!r}")
+            raise ValueError(
+                f"active[{c}] must name dimensions among 0 … {n_dims - 1}, at least one; got {dims!r}"
+            )
         mask[c, chosen] = True
     return mask

@@ -18,7 +18,8 @@ from bktf.surrogate.posterior_file import PosteriorFields, read_fields, write_po
 from bktf.surrogate.priors import Priors
 from bktf.surrogate.standardisation import Standardisation
 
-# Spawn keys of the fit's seed. Chains take (0, ·), draws of f (1,) between axis points and (2,) of a process.
+# Spawn keys of the fit's seed. Chains take (0, ·), draws of f (1,) between axis points and (2,) of
+# a process.
 DIAGNOSTICS_STREAM, PENDING_STREAM = 3, 4
 N_UNSEEN = 64  # unseen cells whose mixing the diagnostics look at
 IMPROVEMENT_BLOCK = 100  # points whose covariances with pending points are found together
@@ -36,8 +37,9 @@ class GridMoments:
 class Posterior:
     """Draws from the posterior of f, in the order chain after chain (K = chains × kept sweeps).
 
-    `weights`, `noise_precision` and `lengthscales` are in the model's own units (inputs on [0, 1], z-scored y);
-    everything else is in the user's. All answers are about f, not about noisy observations of it.
+    `weights`, `noise_precision` and `lengthscales` are in the model's own units (inputs on [0, 1],
+    z-scored y); everything else is in the user's. All answers are about f, not about noisy
+    observations of it.
     """
 
     grid: tuple[Axis, ...]
@@ -81,8 +83,8 @@ class Posterior:
     def lengthscales(self) -> Floats:
         """Length-scales on axes scaled to [0, 1], (K, R, D); at infinite rank (K, D).
 
-        On a categorical axis the odds of the correlation (NaN at infinite rank; see `correlations`), NaN where a
-        component is not active or an axis has none.
+        On a categorical axis the odds of the correlation (NaN at infinite rank; see
+        `correlations`), NaN where a component is not active or an axis has none.
         """
         return self.draws.lengthscales
 
@@ -115,7 +117,10 @@ class Posterior:
 
     @property
     def factors(self) -> tuple[Floats, ...]:
-        """Factor draws, per axis (K, R, m_d); raw: signs and labels switch between draws. See `aligned_factors`."""
+        """Factor draws, per axis (K, R, m_d); raw: signs and labels switch between draws.
+
+        See `aligned_factors`.
+        """
         return self.draws.components.factors
 
     @property
@@ -147,8 +152,8 @@ class Posterior:
     def draws_at(self, X: ArrayLike) -> Floats:
         """Draws of f at points anywhere inside the box, (K, n); joint over the points of one call.
 
-        Always the same for the same fit and the same call. At finite rank, a coordinate between axis points is an
-        exact draw of the factor given the stored states.
+        Always the same for the same fit and the same call. At finite rank, a coordinate between
+        axis points is an exact draw of the factor given the stored states.
         """
         return self.standardisation.to_user(self.draws.draw_at(check_points(X, self.grid)))
 
@@ -176,24 +181,33 @@ class Posterior:
         """
         first = check_points(X, self.grid)
         second = first if X2 is None else check_points(X2, self.grid, "X2")
-        return np.asarray(self.standardisation.scale**2 * self.draws.induced_covariances(first, second))
+        return np.asarray(
+            self.standardisation.scale**2 * self.draws.induced_covariances(first, second)
+        )
 
     def grid_moments(self) -> GridMoments:
         """Mean and standard deviation of f over the whole grid: by matrix products, with a process cell by cell."""
         moments = self.draws.grid_moments()
         return GridMoments(self.standardisation.to_user(moments.mean), self._deviation(moments))
 
-    # --- the next point ----------------------------------------------------------------------------------------
+    # --- the next point
+    # ----------------------------------------------------------------------------------------
 
-    def expected_improvement(self, X: ArrayLike, best: float | None = None, pending: ArrayLike | None = None) -> Floats:
-        """E max(f(x) − threshold, 0) at points, (n,), in the units of y, where larger is better; for smaller, ask `negated()`.
+    def expected_improvement(
+        self, X: ArrayLike, best: float | None = None, pending: ArrayLike | None = None
+    ) -> Floats:
+        """E max(f(x) − threshold, 0) at points, (n,), in the units of y, where larger is better.
 
-        The threshold is `best`, by default the best observed value. With pending points it is the largest of `best` and f at them, so
-        that only what x adds to them counts. Their values are drawn, jointly with f(x) and always the same for the same fit; without
-        them the expectation over each draw is in closed form.
+        For smaller, ask `negated()`.
 
-        Within each draw f is taken as normal with the moments behind `mean` and `std`. This is exact on axis points and at
-        infinite rank. Between axis points the factors' remaining variances at different points are taken as independent.
+        The threshold is `best`, by default the best observed value. With pending points it is the
+        largest of `best` and f at them, so that only what x adds to them counts. Their values are
+        drawn, jointly with f(x) and always the same for the same fit; without them the expectation
+        over each draw is in closed form.
+
+        Within each draw f is taken as normal with the moments behind `mean` and `std`. This is
+        exact on axis points and at infinite rank. Between axis points the factors' remaining
+        variances at different points are taken as independent.
         """
         points, waiting = check_points(X, self.grid), points_of(self, pending, "pending")
         threshold = float(self.y.max() if best is None else best)
@@ -203,9 +217,18 @@ class Posterior:
         alone = np.asarray(expected_excess(mean - threshold, np.sqrt(variance)).mean(axis=0))
         if not len(waiting):
             return alone
-        blocks = [points[i : i + IMPROVEMENT_BLOCK] for i in range(0, len(points), IMPROVEMENT_BLOCK)]
-        beyond = np.concatenate([np.empty(0), *[self._improvement_beyond(waiting, block, threshold) for block in blocks]])
-        return np.asarray(np.minimum(beyond, alone))  # so that the error of drawing never makes it more
+        blocks = [
+            points[i : i + IMPROVEMENT_BLOCK] for i in range(0, len(points), IMPROVEMENT_BLOCK)
+        ]
+        beyond = np.concatenate(
+            [
+                np.empty(0),
+                *[self._improvement_beyond(waiting, block, threshold) for block in blocks],
+            ]
+        )
+        return np.asarray(
+            np.minimum(beyond, alone)
+        )  # so that the error of drawing never makes it more
 
     def argmax(
         self,
@@ -217,8 +240,19 @@ class Posterior:
         integrate_weights: bool = False,
         seed: int = 0,
     ) -> Floats:
-        """The point of the grid to try next when larger is better, (D,); see `bktf.acquisition.choose`."""
-        choice = choose(self, acquisition, beta=beta, exclude=exclude, pending=pending, integrate_weights=integrate_weights, seed=seed)
+        """The point of the grid to try next when larger is better, (D,).
+
+        See `bktf.acquisition.choose`.
+        """
+        choice = choose(
+            self,
+            acquisition,
+            beta=beta,
+            exclude=exclude,
+            pending=pending,
+            integrate_weights=integrate_weights,
+            seed=seed,
+        )
         if choice.point is None:
             raise ValueError(
                 "every cell of the grid is excluded or pending: there is nothing left to choose. Allow repeats or refine the axes"
@@ -235,8 +269,13 @@ class Posterior:
         integrate_weights: bool = False,
         seed: int = 0,
     ) -> Floats:
-        """The point of the grid to try next when smaller is better, (D,); for more than the point, `choose(posterior.negated(), …)`."""
-        return self.negated().argmax(acquisition, beta, exclude, pending, integrate_weights=integrate_weights, seed=seed)
+        """The point of the grid to try next when smaller is better, (D,).
+
+        For more than the point, `choose(posterior.negated(), …)`.
+        """
+        return self.negated().argmax(
+            acquisition, beta, exclude, pending, integrate_weights=integrate_weights, seed=seed
+        )
 
     def negated(self) -> "Posterior":
         """The posterior of −f given −y."""
@@ -257,15 +296,19 @@ class Posterior:
     def diagnostics(self) -> Diagnostics:
         """Rank-normalised R-hat and effective sample size of f at observed and unseen points and of `label_free`'s summaries.
 
-        Print it for a table of the worst and for advice. Data pin f where they are, so chains that agree there may
-        disagree elsewhere: f is also asked at up to 64 random cells of the grid that were not observed, always the
-        same for the same fit.
+        Print it for a table of the worst and for advice. Data pin f where they are, so chains that
+        agree there may
+        disagree elsewhere: f is also asked at up to 64 random cells of the grid that were not
+            observed, always the same for the same fit.
 
-        Where there is a Gaussian process, f is drawn, as `draws_at` does, and not its mean within each draw. R-hat
-        then says whether chains differ by a noticeable part of the standard deviation of f; means within draws may
-        differ by less than anyone would notice. Whether the parameters have mixed is told by the other quantities.
+        Where there is a Gaussian process, f is drawn, as `draws_at` does, and not its mean within
+        each draw. R-hat then says whether chains differ by a noticeable part of the standard
+        deviation of f; means within draws may differ by less than anyone would notice. Whether the
+        parameters have mixed is told by the other quantities.
         """
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(DIAGNOSTICS_STREAM,)))
+        rng = np.random.default_rng(
+            np.random.SeedSequence(self.seed, spawn_key=(DIAGNOSTICS_STREAM,))
+        )
         unseen = self._unseen_cells(rng)
         points = np.concatenate((self.X, unseen))
         f = self.standardisation.to_user(self.draws.draw_each(points, rng))
@@ -284,7 +327,9 @@ class Posterior:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to this .npz file (no pickle); `bktf.load` reads it back."""
-        fields = PosteriorFields(self.grid, self.X, self.y, self.spec, self.seed, self.standardisation, self.draws)
+        fields = PosteriorFields(
+            self.grid, self.X, self.y, self.spec, self.seed, self.standardisation, self.draws
+        )
         write_posterior(path, fields)
 
     @classmethod
@@ -301,7 +346,9 @@ class Posterior:
 
     def mean_by_draw(self, X: ArrayLike) -> Floats:
         """Mean of f at points within each draw, (K, n), in the units of y."""
-        return self.standardisation.to_user(self.draws.moments_by_draw(check_points(X, self.grid)).mean)
+        return self.standardisation.to_user(
+            self.draws.moments_by_draw(check_points(X, self.grid)).mean
+        )
 
     def std_by_draw(self, X: ArrayLike) -> Floats:
         """Standard deviation of f at points within each draw, (K, n), in the units of y."""
@@ -330,7 +377,9 @@ class Posterior:
 
     def _unseen_cells(self, rng: np.random.Generator) -> Floats:
         """Up to N_UNSEEN different random cells of the grid that were not observed, as points (U, D)."""
-        drawn = rng.integers(0, [axis.size for axis in self.grid], (4 * N_UNSEEN, len(self.grid)))  # more: some are observed or repeated
+        drawn = rng.integers(
+            0, [axis.size for axis in self.grid], (4 * N_UNSEEN, len(self.grid))
+        )  # more: some are observed or repeated
         observed = np.stack([axis.locate(self.X[:, d]) for d, axis in enumerate(self.grid)], axis=1)
         _, first = np.unique(np.concatenate((observed, drawn)), axis=0, return_index=True)
         cells = drawn[np.sort(first[first >= len(observed)] - len(observed))[:N_UNSEEN]]

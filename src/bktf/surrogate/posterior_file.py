@@ -1,6 +1,7 @@
 """A posterior as one .npz file: arrays and plain settings, without pickle.
 
-Formats: 1 and 2 are of version 0.1, whose components and process were one record; they are read. 3 is written.
+Formats: 1 and 2 are of version 0.1, whose components and process were one record; they are read. 3
+is written.
 """
 
 import json
@@ -56,7 +57,11 @@ def write_posterior(path: str | os.PathLike[str], posterior: PosteriorFields) ->
         "noise_std": spec.noise_std,
         "seed": str(posterior.seed),  # may exceed what JSON readers take as a number
     }
-    arrays = {"X": posterior.X, "y": posterior.y, "noise_precision": posterior.draws.noise_precision}
+    arrays = {
+        "X": posterior.X,
+        "y": posterior.y,
+        "noise_precision": posterior.draws.noise_precision,
+    }
     for d, axis in enumerate(posterior.grid):
         arrays[f"axis_{d}"] = axis.points
         if axis.kernel.covariance is not None:
@@ -71,10 +76,15 @@ def write_posterior(path: str | os.PathLike[str], posterior: PosteriorFields) ->
 
 
 def read_fields(path: str | os.PathLike[str]) -> PosteriorFields:
-    """The fields of a posterior that was written; ValueError where the file is something else or damaged."""
+    """The fields of a posterior that was written.
+
+    ValueError where the file is something else or damaged.
+    """
     settings, arrays = read_npz(path)
     if settings.get("format") not in (1, 2, FILE_FORMAT):
-        raise ValueError(f"{os.fspath(path)!r} has file format {settings.get('format')!r}; this version reads 1 to {FILE_FORMAT}")
+        raise ValueError(
+            f"{os.fspath(path)!r} has file format {settings.get('format')!r}; this version reads 1 to {FILE_FORMAT}"
+        )
     try:
         if settings["format"] < FILE_FORMAT:
             _modernise(settings, arrays)
@@ -86,7 +96,11 @@ def read_fields(path: str | os.PathLike[str]) -> PosteriorFields:
 def _fields(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PosteriorFields:
     """The fields of a posterior from the contents of a file."""
     grid = tuple(
-        Axis(arrays[f"axis_{d}"], AxisKernel(kind, period, arrays.get(f"covariance_{d}")), settings["log"][d])
+        Axis(
+            arrays[f"axis_{d}"],
+            AxisKernel(kind, period, arrays.get(f"covariance_{d}")),
+            settings["log"][d],
+        )
         for d, (kind, period) in enumerate(settings["kernels"])
     )
     n_sweeps, n_burn_in, n_chains = settings["lengths"]
@@ -111,7 +125,11 @@ def _fields(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Poster
 
 
 def _draws(
-    spec: ModelSpec, grid: tuple[Axis, ...], values: Floats, seed: int, arrays: dict[str, NDArray[Any]]
+    spec: ModelSpec,
+    grid: tuple[Axis, ...],
+    values: Floats,
+    seed: int,
+    arrays: dict[str, NDArray[Any]],
 ) -> ComponentDraws | ProcessDraws | ResidualDraws:
     """The draws of a file."""
     logs = arrays.get("process_logs")
@@ -121,7 +139,9 @@ def _draws(
         scaled = np.stack([axis.scale(arrays["X"][:, d]) for d, axis in enumerate(grid)], axis=1)
         on_levels = np.array([axis.kernel.on_levels for axis in grid])
         residuals = np.repeat(values[None], len(arrays["process_logs"]), axis=0)
-        process = condition_process(scaled, on_levels, arrays["process_logs"], arrays["noise_precision"], residuals)
+        process = condition_process(
+            scaled, on_levels, arrays["process_logs"], arrays["noise_precision"], residuals
+        )
         return ProcessDraws(grid, process, seed)
     components = ComponentDraws(
         axes=grid,
@@ -131,7 +151,9 @@ def _draws(
         seed=seed,
         **{name: arrays[name] for name in COMPONENT_ARRAYS},
     )
-    return components if logs is None else add_residual_process(components, logs, arrays["X"], values)
+    return (
+        components if logs is None else add_residual_process(components, logs, arrays["X"], values)
+    )
 
 
 def _modernise(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -141,16 +163,21 @@ def _modernise(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Non
     n_dims = len(settings["kernels"])
     settings.setdefault("log", [False] * n_dims)
     settings["rank"] = n_components or "inf"
-    if not n_components:  # any kernel of an ordered axis meant Matérn 5/2, any of levels equal correlation
+    if (
+        not n_components
+    ):  # any kernel of an ordered axis meant Matérn 5/2, any of levels equal correlation
         on_levels = [AxisKernel(kind).on_levels for kind, _ in settings["kernels"]]
-        settings["kernels"] = [[dense.EQUAL_CORRELATION if levels else MATERN52, None] for levels in on_levels]
+        settings["kernels"] = [
+            [dense.EQUAL_CORRELATION if levels else MATERN52, None] for levels in on_levels
+        ]
     settings["lengths"] = [former["n_sweeps"], former["n_burn_in"], former["n_chains"]]
     settings["flags"] = {name: bool(former.get(name, False)) for name in FLAGS}
     settings["flags"]["residual_process"] = bool(former.get("local", False)) and n_components > 0
     settings["noise_std"] = settings["known_noise_std"]
     priors = settings["priors"]
     settings["priors"] = {
-        NEW_PREFIX + name.removeprefix(OLD_PREFIX) if name.startswith(OLD_PREFIX) else name: value for name, value in priors.items()
+        NEW_PREFIX + name.removeprefix(OLD_PREFIX) if name.startswith(OLD_PREFIX) else name: value
+        for name, value in priors.items()
     }
     # Format 1 knew no other prior of weights, and no offsets.
     arrays.setdefault("weight_vars", np.full((n_draws, n_components), priors["weight_var"]))
@@ -162,13 +189,22 @@ def _modernise(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Non
         arrays["process_logs"] = logs
 
 
-def write_npz(path: str | os.PathLike[str], settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+def write_npz(
+    path: str | os.PathLike[str], settings: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> None:
     """Write aside, then rename, so that an interrupted write never damages what was there."""
     target = Path(path)
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".partial")
+    descriptor, temporary = tempfile.mkstemp(
+        dir=target.parent, prefix=target.name, suffix=".partial"
+    )
     try:
         with os.fdopen(descriptor, "wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **{SETTINGS: np.array(json.dumps(settings, default=np.generic.item))}, **arrays)
+            np.savez_compressed(
+                file,
+                allow_pickle=False,
+                **{SETTINGS: np.array(json.dumps(settings, default=np.generic.item))},
+                **arrays,
+            )
         Path(temporary).chmod(0o666 & ~_umask())
         Path(temporary).replace(target)
     except BaseException:
@@ -194,5 +230,7 @@ def read_npz(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, ND
     except FileNotFoundError:
         raise
     except Exception as error:  # a damaged file can fail anywhere in the unzipping and parsing
-        raise ValueError(f"{os.fspath(path)!r} is not a posterior that bktf saved: {error}") from None
+        raise ValueError(
+            f"{os.fspath(path)!r} is not a posterior that bktf saved: {error}"
+        ) from None
     return settings, arrays

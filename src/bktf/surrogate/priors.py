@@ -24,7 +24,11 @@ def _accept_old_names(cls: type[T]) -> type[T]:
     def init(self: T, **given: Any) -> None:
         for name in [name for name in given if name.startswith(OLD_PREFIX)]:
             new = NEW_PREFIX + name.removeprefix(OLD_PREFIX)
-            warnings.warn(f"Priors.{name} is called {new}; the old name goes away", FutureWarning, stacklevel=2)
+            warnings.warn(
+                f"Priors.{name} is called {new}; the old name goes away",
+                FutureWarning,
+                stacklevel=2,
+            )
             given[new] = given.pop(name)
         make(self, **given)
 
@@ -38,24 +42,28 @@ class Priors:
     """The priors, on inputs scaled to [0, 1] and z-scored observations.
 
     lengthscale_log_mean, lengthscale_log_var: log l ~ N(mean, var), cut to l in [1e-3, 1e3]
-    noise_shape, noise_rate: noise precision ~ Gamma(shape, rate); the paper gives no values, docs/paper_deviations.md
-        (D4) says why 1 and 0.01
+    noise_shape, noise_rate: noise precision ~ Gamma(shape, rate); the paper gives no values,
+        docs/paper_deviations.md (D4) says why 1 and 0.01
     weight_var: weights ~ N(0, weight_var)
-    shrinkage_first, shrinkage_rest: with `adapt_rank`, the prior variance of the c-th weight is weight_var / (δ_1 ⋯ δ_c) with
-        δ_1 ~ Gamma(first, 1) and the others ~ Gamma(rest, 1)
+    shrinkage_first, shrinkage_rest: with `adapt_rank`, the prior variance of the c-th weight is
+        weight_var / (δ_1 ⋯ δ_c) with δ_1 ~ Gamma(first, 1) and the others ~ Gamma(rest, 1)
     offset_mean, offset_var: with `offsets`, each factor varies around an offset ~ N(mean, var)
-    correlation_logit_mean, correlation_logit_var: log of the odds ρ / (1 − ρ) of the correlation between two levels of a categorical axis
-        ~ N(mean, var), cut to odds in [1e-3, 1e3]; with 0 and 2, ρ is spread almost evenly over (0, 1)
-    process_lengthscale_log_mean, process_lengthscale_log_var: log l / √D ~ N(mean, var) for a Gaussian process (infinite rank, or a
-        residual process); distances in D dimensions grow like √D
-    process_noise_rate: takes the place of noise_rate where there is a process; the noise then need not stand for what a few
-        components cannot say
-    process_size_log_mean, process_size_log_var: the logarithm of the process's variance ~ N(mean, var)
-    process_share_logit_mean, process_share_logit_var: the logarithm of ρ / (1 − ρ) / D ~ N(mean, var), ρ the share of every ordered axis of
-        the process that is constant: near 1 main effects, near 0 everything depends on all axes at once. With odds of D / 2
-        about two of D ordered axes act together; D counts axes of levels too
-    Parameters of the process are cut to l in [1e-3, 1e3], a variance in [1e-8, 1e8] and log odds of ρ in [−8, 8], whose prior is
-        centred at 7 at the most
+    correlation_logit_mean, correlation_logit_var: log of the odds ρ / (1 − ρ) of the correlation
+        between two levels of a categorical axis ~ N(mean, var), cut to odds in [1e-3, 1e3]; with 0
+        and 2, ρ is spread almost evenly over (0, 1)
+    process_lengthscale_log_mean, process_lengthscale_log_var: log l / √D ~ N(mean, var) for a
+        Gaussian process (infinite rank, or a residual process); distances in D dimensions grow like
+        √D
+    process_noise_rate: takes the place of noise_rate where there is a process; the noise then need
+        not stand for what a few components cannot say
+    process_size_log_mean, process_size_log_var: the logarithm of the process's variance ~ N(mean,
+        var)
+    process_share_logit_mean, process_share_logit_var: the logarithm of ρ / (1 − ρ) / D ~ N(mean,
+        var), ρ the share of every ordered axis of the process that is constant: near 1 main
+        effects, near 0 everything depends on all axes at once. With odds of D / 2 about two of D
+        ordered axes act together; D counts axes of levels too
+    Parameters of the process are cut to l in [1e-3, 1e3], a variance in [1e-8, 1e8] and log odds of
+        ρ in [−8, 8], whose prior is centred at 7 at the most
 
     Paper: section 3.1.
     """
@@ -97,7 +105,9 @@ class Priors:
                 f"Priors.process_lengthscale_log_mean must lie in ({low:.2f}, {high / 2:.2f}); got {self.process_lengthscale_log_mean}. "
                 "It is the logarithm of a length on axes scaled to [0, 1], divided by √D"
             )
-        if not -LOG_ODDS_HIGH < self.process_share_logit_mean < LOG_ODDS_HIGH / 2:  # half of the range is for D
+        if (
+            not -LOG_ODDS_HIGH < self.process_share_logit_mean < LOG_ODDS_HIGH / 2
+        ):  # half of the range is for D
             raise ValueError(
                 f"Priors.process_share_logit_mean must lie in ({-LOG_ODDS_HIGH:g}, {LOG_ODDS_HIGH / 2:g}); "
                 f"got {self.process_share_logit_mean}. It is the logarithm of odds divided by D"

@@ -9,7 +9,14 @@ import numpy as np
 from bktf._typing import Floats, Ints
 from bktf.axis_kernels import Axis, axis_operations, dense, operations, steps_along
 from bktf.components import Problem, State, noise_operations
-from bktf.gaussian_process import LOG_ODDS_HIGH, ProcessModel, ProcessProblem, empty_model, n_logs, pair_separations
+from bktf.gaussian_process import (
+    LOG_ODDS_HIGH,
+    ProcessModel,
+    ProcessProblem,
+    empty_model,
+    n_logs,
+    pair_separations,
+)
 from bktf.surrogate.model_spec import ModelSpec, active_dimensions
 
 
@@ -36,7 +43,9 @@ def make_component_problem(spec: ModelSpec, data: Data) -> ComponentProblem:
     observed, cells, coords = [], [], []
     for d, axis in enumerate(grid):
         seen, index = np.unique(axis.locate(points[:, d]), return_inverse=True)
-        if axis.kernel.kind == dense.FULL_COVARIANCE:  # all levels, because the covariance is of all of them
+        if (
+            axis.kernel.kind == dense.FULL_COVARIANCE
+        ):  # all levels, because the covariance is of all of them
             seen, index = np.arange(axis.size), axis.locate(points[:, d])
         observed.append(seen)
         cells.append(index)
@@ -70,8 +79,12 @@ def make_component_problem(spec: ModelSpec, data: Data) -> ComponentProblem:
         full=full,
         active=active,
         shared=bool(spec.shared_lengthscales),
-        log_means=np.where(equal, priors.correlation_logit_mean, priors.lengthscale_log_mean).astype(float),
-        log_vars=np.where(equal, priors.correlation_logit_var, priors.lengthscale_log_var).astype(float),
+        log_means=np.where(
+            equal, priors.correlation_logit_mean, priors.lengthscale_log_mean
+        ).astype(float),
+        log_vars=np.where(equal, priors.correlation_logit_var, priors.lengthscale_log_var).astype(
+            float
+        ),
         noise_shape=float(priors.noise_shape),
         noise_rate=float(priors.process_noise_rate if spec.residual_process else priors.noise_rate),
         noise_known=data.noise_precision is not None,
@@ -95,13 +108,17 @@ def make_process_model(spec: ModelSpec, data: Data) -> ProcessModel:
     scaled = np.stack([axis.scale(data.points[:, d]) for d, axis in enumerate(grid)], axis=1)
     shift = priors.process_lengthscale_log_mean + 0.5 * math.log(n_dims)
     means = np.where(on_levels, priors.correlation_logit_mean, shift)
-    variances = np.where(on_levels, priors.correlation_logit_var, priors.process_lengthscale_log_var)
+    variances = np.where(
+        on_levels, priors.correlation_logit_var, priors.process_lengthscale_log_var
+    )
     share = min(priors.process_share_logit_mean + math.log(n_dims), LOG_ODDS_HIGH - 1.0)
     return ProcessModel(
         separations=pair_separations(scaled, on_levels),
         on_levels=on_levels.astype(np.int64),
         log_means=np.append(means, (priors.process_size_log_mean, share)),
-        log_vars=np.append(variances, (priors.process_size_log_var, priors.process_share_logit_var)),
+        log_vars=np.append(
+            variances, (priors.process_size_log_var, priors.process_share_logit_var)
+        ),
     )
 
 

@@ -34,10 +34,16 @@ class RunOptions(NamedTuple):
     show_progress_bar: bool = False
 
 
-def run_chains(chain: Callable[[ChainCall], T], n_chains: int, n_sweeps: int, entropy: int, options: RunOptions) -> list[T]:
+def run_chains(
+    chain: Callable[[ChainCall], T], n_chains: int, n_sweeps: int, entropy: int, options: RunOptions
+) -> list[T]:
     """The results of `chain` for each chain, in order, whatever the number of threads."""
     processors = os.cpu_count() or 1
-    wanted = processors if options.n_threads is None else whole_number("n_threads", options.n_threads, 1, MAX_CHAINS)
+    wanted = (
+        processors
+        if options.n_threads is None
+        else whole_number("n_threads", options.n_threads, 1, MAX_CHAINS)
+    )
     stop = threading.Event()
 
     def call(number: int, report: Callable[[int], None]) -> T:
@@ -58,7 +64,10 @@ def _run_in_threads(
     report: Callable[[int], None],
     stop: threading.Event,
 ) -> list[T]:
-    """The results of all chains; the first error, not the interrupts that stopping causes in the others."""
+    """The results of all chains.
+
+    The first error, not the interrupts that stopping causes in the others.
+    """
     with ThreadPoolExecutor(n_threads, thread_name_prefix="bktf") as pool:
         futures = [pool.submit(call, c, report) for c in range(n_chains)]
         try:

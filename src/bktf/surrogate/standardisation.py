@@ -21,7 +21,9 @@ class Standardisation:
         if y.min() == y.max():
             return cls(float(y[0]), 1.0)
         _, exponent = np.frexp(np.abs(y).max())
-        unit = float(np.ldexp(1.0, max(int(exponent) - 1, -1022)))  # a power of two, so that dividing by it rounds nothing
+        unit = float(
+            np.ldexp(1.0, max(int(exponent) - 1, -1022))
+        )  # a power of two, so that dividing by it rounds nothing
         relative = y / unit
         return cls(float(relative.mean()) * unit, float(relative.std()) * unit or 1.0)
 
@@ -49,7 +51,9 @@ def check_values(y: ArrayLike, n_points: int) -> Floats:
     except (TypeError, ValueError):
         raise ValueError(f"y must be an array of numbers; got {type(y).__name__}") from None
     if values.ndim != 1 or values.size != n_points:
-        raise ValueError(f"y must have shape ({n_points},), one value per row of X; got {values.shape}")
+        raise ValueError(
+            f"y must have shape ({n_points},), one value per row of X; got {values.shape}"
+        )
     if values.size == 0:
         raise ValueError("fit needs at least one observation; got none")
     if not np.all(np.isfinite(values)):
