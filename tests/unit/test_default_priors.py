@@ -36,13 +36,13 @@ def test_the_noise_of_components_is_a_tenth_of_the_spread_a_priori() -> None:
 
 
 @pytest.mark.parametrize("n_dims", [1, 4])
-def test_length_scales_of_a_process_are_two_fifths_of_an_axis_times_the_root_of_d(n_dims: int) -> None:
+def test_length_scales_of_a_process_are_two_fifths_of_an_axis_times_root_d(n_dims: int) -> None:
     model = make_process_problem(ModelSpec(rank=math.inf), data_in(n_dims)).model
     assert np.exp(model.log_means[:n_dims]) == pytest.approx([0.4 * math.sqrt(n_dims)] * n_dims)
     assert model.log_vars[:n_dims] == pytest.approx([1.0] * n_dims)
 
 
-def test_chains_of_a_process_start_with_noise_of_a_tenth_of_the_spread_or_with_the_known_noise() -> None:
+def test_chains_of_a_process_start_with_a_tenth_of_the_spread_or_the_known_noise() -> None:
     problem = make_process_problem(ModelSpec(rank=math.inf), data_in(2))
     _, learned = start_of_chain(problem, None, np.random.default_rng(seeded(0)))
     assert 1.0 / np.sqrt(learned) == pytest.approx([0.1])

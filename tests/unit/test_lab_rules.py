@@ -46,7 +46,11 @@ def test_values_are_rounded_except_where_that_breaks_a_constraint(tmp_path: Path
 
 @pytest.mark.parametrize("noise", [None, 0.25])
 @pytest.mark.parametrize("repeats", [False, True])
-def test_the_engine_knows_the_noise_and_the_repeats_of_the_space_file(tmp_path: Path, noise: float | None, repeats: bool) -> None:
+def test_the_engine_knows_what_the_file_says_of_noise_and_repeats(
+    tmp_path: Path,
+    noise: float | None,
+    repeats: bool,
+) -> None:
     said = f"repeats = {str(repeats).lower()}\n" + ("" if noise is None else f"noise = {noise}\n")
     settings = suggest.make_engine(space_of(tmp_path, OBJECTIVE + said + TWO), 0).settings
     assert settings.process.noise_std == settings.components.noise_std == noise

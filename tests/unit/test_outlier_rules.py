@@ -40,7 +40,7 @@ def test_a_value_is_set_aside_only_where_it_rises_steeply_from_every_usual_point
 
 @pytest.mark.parametrize("order", [range(8), [7, 0, 1, 2, 3, 4, 5, 6], [3, 4, 6, 0, 1, 7, 2, 5]])
 def test_the_numbers_of_levels_do_not_matter(order: list[int]) -> None:
-    """Different levels have the distance 1: usual ones rise by 0.01 at most, the last one by 0.6."""
+    """Different levels have the distance 1: usual ones rise by 0.01, the last one by 0.6."""
     levels, losses = np.array(order, dtype=float), np.append(LOSSES, 0.6)
     found = find_outliers(levels[:, None], LEVELS, -losses)
     assert found.tolist() == [False] * 7 + [True]

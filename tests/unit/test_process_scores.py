@@ -41,8 +41,8 @@ def fit_with(noise_precision: float = 1e4) -> Fit:
     points = np.linspace(0, 4, 9), np.arange(3.0)
     resolved = resolve_kernels(["matern32", "categorical"], [9, 3])
     grid = tuple(Axis(p, kernel) for p, kernel in zip(points, resolved, strict=True))
-    X = np.stack((np.linspace(0.1, 3.9, 10), np.arange(10) % 3), axis=1)
-    y = 5.0 + np.sin(X[:, 0]) + 0.3 * X[:, 1]
+    X: Floats = np.stack((np.linspace(0.1, 3.9, 10), np.arange(10) % 3), axis=1).astype(float)
+    y: Floats = np.asarray(5.0 + np.sin(X[:, 0]) + 0.3 * X[:, 1])
     scale = Standardisation.of(y)
     logs = np.array([[-2.0, 0.9, 0.2, -1.0], [-1.8, -1.2, 0.0, -2.0], [-2.2, 2.0, 0.5, -1.5]])
     scaled = np.stack([axis.scale(X[:, d]) for d, axis in enumerate(grid)], axis=1)

@@ -21,7 +21,7 @@ class Sum:
 
     def values(self, cells: Ints) -> Floats:
         """Scores of cells (n, D)."""
-        return cells.sum(axis=1).astype(float)
+        return np.asarray(cells.sum(axis=1), dtype=float)
 
     def starting_cells(self) -> Ints:
         """None are known."""

@@ -64,7 +64,7 @@ def test_nothing_is_written_where_someone_changed_the_file_in_the_meantime(tmp_p
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (20.0, 119.0), (-3e-5, 4e-5), (0.0, 7e8)])
-def test_a_suggested_value_has_the_digits_that_an_experiment_can_set(low: float, high: float) -> None:
+def test_a_suggested_value_has_digits_that_can_be_set(low: float, high: float) -> None:
     """The last digit is between a millionth and a hundred-thousandth of the range."""
     width = high - low
     digit = 10.0 ** (math.floor(math.log10(width)) - 5)

@@ -37,7 +37,7 @@ def test_a_constraint_sees_constant_parameters_by_name() -> None:
 
 @pytest.mark.parametrize("is_open", [True, False])
 def test_a_point_is_new_where_parameters_outside_the_model_may_differ(is_open: bool) -> None:
-    """The next start point was tried: with other values of z it is another trial, without z it is not."""
+    """The next start point was tried; with other values of z it is another trial."""
     parameters = parameters_of(SPACE, ())
     sampler = bktf.BKTFSampler(seed=seeded(1), n_startup_trials=20)
     study = optuna.create_study(sampler=sampler)
