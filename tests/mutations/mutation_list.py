@@ -16,11 +16,12 @@ ENGINE = (
     "unit/test_outliers.py", "contract/test_sampler_review.py", "contract/test_sampler.py", "contract/test_optimize.py",
 )  # fmt: skip
 SAMPLER = (
+    "unit/test_start_rules.py", "unit/test_sampler_space.py",
     "contract/test_sampler_rules.py", "contract/test_sampler.py", "contract/test_sampler_review.py", "contract/test_review.py",
     "contract/test_optuna_contract.py", "contract/test_optimize.py",
 )  # fmt: skip
 SUBSET = ("unit/test_subset.py", "unit/test_model_choice.py")
-OUTLIERS = ("unit/test_outliers.py", "contract/test_sampler_review.py", "contract/test_sampler.py")
+OUTLIERS = ("unit/test_outlier_rules.py", "unit/test_outliers.py", "contract/test_sampler_review.py", "contract/test_sampler.py")
 PRUNED = ("unit/test_pruned_trials.py", "contract/test_sampler_review.py", "contract/test_sampler.py")
 FEASIBILITY = ("unit/test_feasibility.py", "unit/test_restrictions.py", "contract/test_sampler.py")
 READING = ("contract/test_reading_trials.py", "contract/test_sampler_rules.py", "contract/test_sampler.py")
@@ -35,27 +36,40 @@ HISTORY = (
 STRATEGY = ("unit/test_suggestion.py", "unit/test_model_choice.py", *SAMPLER)
 WARP = ("unit/test_engine.py", "unit/test_model_choice.py", "contract/test_sampler_review.py")
 PRIORS = (
+    "unit/test_default_priors.py",
     "unit/test_priors.py",
     "unit/test_local.py", "unit/test_gibbs.py", "contract/test_fit.py", "contract/test_infinite_rank.py", "contract/test_bad_input.py",
     "statistical/test_prior_preservation.py",
 )  # fmt: skip
 START = (
+    "unit/test_start_rules.py",
     "unit/test_design.py",
     "unit/test_space.py",
     "unit/test_feasibility.py",
     "contract/test_sampler.py",
     "contract/test_sampler_review.py",
 )
-ACQUISITION = ("unit/test_acquisition.py", "unit/test_restrictions.py", "unit/test_local.py")
-RESTRICTIONS = ("unit/test_restrictions.py", "unit/test_feasibility.py", "unit/test_acquisition.py", "contract/test_sampler.py")
+ACQUISITION = (
+    "unit/test_process_scores.py", "unit/test_posterior_view.py", "unit/test_scores.py",
+    "unit/test_acquisition.py", "unit/test_restrictions.py", "unit/test_local.py",
+)  # fmt: skip
+RESTRICTIONS = (
+    "unit/test_rare_cells.py", "unit/test_scores.py",
+    "unit/test_restrictions.py", "unit/test_feasibility.py", "unit/test_acquisition.py", "contract/test_sampler.py",
+)  # fmt: skip
 LOCAL = (
+    "unit/test_process_scores.py",
     "unit/test_local.py", "unit/test_engine.py", "unit/test_acquisition.py", "contract/test_fit.py", "contract/test_infinite_rank.py",
 )  # fmt: skip
-SPACE = ("unit/test_space.py", "contract/test_optimize.py", "contract/test_sampler.py")
+SPACE = ("unit/test_whole_numbers.py", "unit/test_space.py", "contract/test_optimize.py", "contract/test_sampler.py")
 REFINEMENT = ("unit/test_refinement.py", "unit/test_space.py", "contract/test_sampler.py")
 OPTIMIZE = ("unit/test_result.py", "contract/test_optimize.py", "end_to_end/test_interrupt.py", "contract/test_review.py")
-LAB = ("end_to_end/test_lab.py", "end_to_end/test_lab_words.py", "unit/test_feasibility.py")
+LAB = (
+    "unit/test_results_table.py", "unit/test_lab_rules.py", "unit/test_start_rules.py",
+    "end_to_end/test_lab.py", "end_to_end/test_lab_words.py", "unit/test_feasibility.py",
+)  # fmt: skip
 POSTERIOR = (
+    "unit/test_standardisation.py",
     "unit/test_posterior.py", "unit/test_improvement.py", "unit/test_local.py", "contract/test_fit.py", "contract/test_infinite_rank.py",
     "contract/test_former_version.py",
 )  # fmt: skip
@@ -1203,7 +1217,7 @@ MUTATIONS = (
         old="1 if problem.noise_known else 0, state.weight_vars,",
         new="1 if problem.noise_known else 0, np.full(state.weight_vars.size, problem.weight_var),",
         breaks="with adapt_rank the weights do not hear what shrinks them",
-        tests=("unit/test_gibbs.py", "statistical/test_prior_preservation.py"),
+        tests=("unit/test_shrunk_weights.py", "unit/test_gibbs.py", "statistical/test_prior_preservation.py"),
     ),
     # --- values, spaces, axes ------------------------------------------------------------------------
     Mutation(
