@@ -400,7 +400,8 @@ def test_noise_makes_good_points_worth_repeating() -> None:
 
 def test_the_preset_of_the_paper_sets_what_the_paper_says_and_can_be_overridden() -> None:
     strategy = bktf.BKTFSampler(preset="paper").settings
-    assert (strategy.acquisition, strategy.rank, strategy.n_sweeps, strategy.n_burn_in, strategy.n_chains) == ("max", 2, 400, 200, 1)
+    assert (strategy.acquisition, strategy.rank, strategy.components.rank) == ("max", 2, 2)
+    assert tuple(strategy.components.lengths) == (400, 200, 1)
     assert strategy.n_startup(3) == 3
     assert bktf.BKTFSampler(preset="paper", acquisition="ei").settings.acquisition == "ei"
     assert len(set(points(run(bowl, 12, preset="paper")))) == 12

@@ -10,7 +10,7 @@ from optuna.distributions import FloatDistribution
 
 import bktf
 from bktf.acquisition.choice import Choice, choose
-from bktf.engine import Engine, EngineSettings, History, Objective, suggestion
+from bktf.engine import Engine, History, Objective, make_settings, suggestion
 from bktf.engine.success import CAUTION_WINDOW, caution
 from bktf.spaces import parameters_of
 from bktf.surrogate.warping import Warp
@@ -57,7 +57,8 @@ def test_where_repeats_are_allowed_improvement_counts_from_the_best_posterior_me
     rng = np.random.default_rng(seeded(2))
     X = rng.random((14, 2))
     history = History(X, X.sum(axis=1) + rng.standard_normal(14), np.empty((0, 2)), X, np.empty((0, 2)))
-    settings = EngineSettings(allow_repeats=repeats, noise_std=1.0, compress=False)
+    changes = {"allow_repeats": repeats, "noise_std": 1.0, "compress": False}
+    settings = make_settings("default", changes)
     objective = Objective(direction="maximize" if maximize else "minimize")
     engine = Engine(BOX, objective, settings, seeded(2))
     model = engine.learn(history, 0)
