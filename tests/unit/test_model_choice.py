@@ -134,6 +134,20 @@ def test_what_is_shown_has_one_rank_and_plain_values() -> None:
         assert model_choice.surrogate_rank(shown, BOX, 20) == 3
 
 
+@pytest.mark.parametrize(
+    ("given", "lengths"),
+    [
+        ({}, (64, 24, 4)),
+        ({"n_sweeps": 100}, (125, 85, 4)),
+        ({"n_sweeps": 400, "n_burn_in": 100, "n_chains": 6}, (400, 100, 6)),
+        ({"n_burn_in": 0, "n_chains": 1}, (40, 0, 4)),
+    ],
+)
+def test_a_process_that_is_shown_has_the_burn_in_that_was_set_and_more_draws(given: dict[str, int], lengths: tuple[int, ...]) -> None:
+    shown = settings_to_show(make_settings("default", {"rank": math.inf, **given}))
+    assert tuple(shown.process.lengths) == lengths
+
+
 @pytest.mark.parametrize("kind", ["auto", "process", "components", "both"])
 def test_every_kind_is_fitted(kind: str) -> None:
     X = points(13)
