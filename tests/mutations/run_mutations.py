@@ -39,6 +39,7 @@ RESULTS = Path(__file__).with_name("results.jsonl")
 WORK = ROOT / "build" / "mutations"
 COPY = WORK / "checkout"  # always the same folder: Numba's cache is named by it
 CACHES = WORK / "caches"
+COMPILER = "bktf._compiled.numba_options"  # what decorates compiled functions
 
 ENOUGH = 0.9  # share of the mutations that must be noticed
 MAX_TEST_CPU = 30.0  # seconds of tests for one mutation, as measured without it
@@ -77,6 +78,8 @@ def check_list() -> None:
     names = [m.name for m in MUTATIONS]
     problems += [f"{name!r}: two mutations have this name" for name in sorted(set(names)) if names.count(name) > 1]
     problems += [f"{name!r}: has a reason but is not in the list" for name in UNNOTICED if name not in names]
+    if not compiled_files(ROOT / "src" / "bktf"):
+        problems.append(f"no file imports a decorator from {COMPILER}: stale compiled code would be used")
     for mutation in MUTATIONS:
         try:
             mutated(mutation, ROOT / "src" / "bktf")
@@ -117,27 +120,33 @@ def make_copy() -> None:
             shutil.copy2(ROOT / name, COPY / name)
 
 
+def module_name(path: Path, package: Path) -> str:
+    """The name by which a file of the package is imported."""
+    parts = [package.name, *path.relative_to(package).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
 def is_compiled(path: Path) -> bool:
     """Whether a file has functions that Numba compiles."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    from_jit = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "bktf._jit"]
-    return any(alias.name in ("kernel", "part", "operation") for node in from_jit for alias in node.names)
+    from_options = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == COMPILER]
+    return any(alias.name in ("kernel", "part", "operation") for node in from_options for alias in node.names)
 
 
 def imports_of(path: Path) -> set[str]:
-    """Names of the package's modules that a file imports."""
+    """Names that a file imports of the package: modules, and what may be one."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module == "bktf":
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "bktf":
+            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bktf."):
-            found.add((node.module or "").split(".")[-1])
     return found
 
 
 def above(module: str, package: Path) -> set[str]:
     """The module and all that import it, directly or not."""
-    imports = {path.stem: imports_of(path) for path in source_files(package)}
+    imports = {module_name(path, package): imports_of(path) for path in source_files(package)}
     reached = {module}
     while True:
         more = {name for name, used in imports.items() if used & reached} - reached
@@ -148,7 +157,7 @@ def above(module: str, package: Path) -> set[str]:
 
 def compiled_files(package: Path) -> list[Path]:
     """Files with compiled functions, and all that they import: what compiled code depends on."""
-    by_name = {path.stem: path for path in source_files(package)}
+    by_name = {module_name(path, package): path for path in source_files(package)}
     reached = {name for name, path in by_name.items() if is_compiled(path)}
     while True:
         more = {used for name in reached for used in imports_of(by_name[name])} & by_name.keys() - reached
@@ -170,8 +179,8 @@ def cache_for(mutation: Mutation) -> Path:
     own = CACHES / "own"
     shutil.rmtree(own, ignore_errors=True)
     shutil.copytree(common, own)
-    for module in above(Path(mutation.file).stem, package):
-        for entry in own.rglob(f"{module}.*.nbi"):
+    for module in above(module_name(package / mutation.file, package), package):
+        for entry in own.rglob(f"{module.split('.')[-1]}.*.nbi"):
             entry.unlink()
     return own
 

@@ -49,6 +49,15 @@ def test_the_warp_is_linear_up_to_the_lower_quartile_of_the_distances(best: floa
     assert warp.forward(y)[0] == pytest.approx(best - 25 * np.log(1 + 100 / 25))
 
 
+def test_compression_is_linear_near_the_best_and_keeps_the_order() -> None:
+    y = -np.concatenate(([0.0, 1e-9], np.linspace(0.1, 1.0, 30), [1e6]))
+    squeezed = Warp.of(y).forward(y)
+    assert squeezed[0] == 0
+    assert squeezed[1] == pytest.approx(-1e-9, rel=1e-6)
+    assert np.all(np.diff(squeezed) < 0)
+    assert squeezed[-1] > -20
+
+
 @pytest.mark.parametrize("maximize", [False, True])
 @pytest.mark.parametrize("repeats", [False, True])
 def test_where_repeats_are_allowed_improvement_counts_from_the_best_posterior_mean(

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from optuna.distributions import FloatDistribution, IntDistribution
 
+import bktf
 from bktf.acquisition.choice import Choice, choose
 from bktf.engine import (
     Direction,
@@ -176,3 +177,16 @@ def test_each_point_of_a_batch_is_chosen_by_the_surrogate_of_its_number(monkeypa
 def test_seeds_of_different_numbers_differ() -> None:
     numbers = list(itertools.product(range(12), range(12)))
     assert len({seed_for(a, b) for a, b in numbers}) == len(numbers)
+
+
+def test_the_chance_of_success_is_the_same_at_points_and_at_cells() -> None:
+    result = bktf.minimize(
+        lambda p: math.nan if p["x"] > 0.6 else p["x"] + p["n"], {"x": (0.0, 1.0), "n": (0, 5)}, n_trials=14, seed=seeded(0)
+    )
+    chance, posterior = result._model.chance, result._model.posterior
+    assert chance is not None
+    assert posterior is not None
+    axes = posterior.axes
+    cells = np.stack([np.arange(30) % len(axes[0]), np.arange(30) % len(axes[1])], axis=1)
+    points = np.stack([axis[cells[:, d]] for d, axis in enumerate(axes)], axis=1)
+    np.testing.assert_allclose(chance.on_axes(axes)(cells), chance(points), rtol=1e-12)
