@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bktf
-from bktf.acquisition import component_scores
-from bktf.acquisition.component_scores import component_score
-from bktf.acquisition.posterior_view import PosteriorView
+from bktf.acquisition import PosteriorView, component_score, component_scores
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ Run: python examples/wishart_lesson.py
 import numpy as np
 from scipy import stats
 
-from bktf.axis_kernels.categorical import EXTRA
+from bktf.axis_kernels import EXTRA
 
 
 def main() -> None:

@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from bktf import acquisition
 from bktf._version import __version__
-from bktf.analysis.leave_one_out import LeaveOneOut, leave_one_out
-from bktf.axis_kernels.kernel_choice import Periodic
-from bktf.surrogate.fitting import fit
-from bktf.surrogate.posterior import GridMoments, Posterior
-from bktf.surrogate.priors import Priors
+from bktf.analysis import LeaveOneOut, leave_one_out
+from bktf.axis_kernels import Periodic
+from bktf.surrogate import GridMoments, Posterior, Priors, fit
 
 if TYPE_CHECKING:
     from bktf.optimize import Result, maximize, minimize

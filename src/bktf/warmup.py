@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 
-from bktf.acquisition.choice import ACQUISITIONS, choose
-from bktf.axis_kernels.kernel_choice import KINDS
-from bktf.surrogate.fitting import fit
+from bktf.acquisition import ACQUISITIONS, choose
+from bktf.axis_kernels import KINDS
+from bktf.surrogate import fit
 
 
 def warm_up(kernels: list[str]) -> None:

@@ -1421,7 +1421,7 @@ MUTATIONS = (
     # --- minimize and maximize -----------------------------------------------------------------------
     Mutation(
         name="the worst trial as the result",
-        file="optimize.py",
+        file="optimize/result.py",
         old="objective_of(study).orient(values).argmax()",
         new="objective_of(study).orient(values).argmin()",
         breaks="the result is the worst point",
@@ -1437,7 +1437,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="suggestions without constants",
-        file="optimize.py",
+        file="optimize/result.py",
         old="[{**self._constants, **values_at(self._parameters, s.point)} for",
         new="[values_at(self._parameters, s.point) for",
         breaks="suggestions lack the parameters with a single value",
@@ -1445,7 +1445,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="failures counted as evaluations",
-        file="optimize.py",
+        file="optimize/result.py",
         old="len(finished), study, message",
         new="len(study.trials), study, message",
         breaks="nfev counts trials without a value",
@@ -1453,7 +1453,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="Ctrl-C leaves no mark",
-        file="_evaluation.py",
+        file="optimize/evaluation.py",
         old="study._storage.set_trial_system_attr(trial._trial_id, INTERRUPTED, True)",
         new="pass",
         breaks="an interrupted trial counts as a failure",
@@ -1461,7 +1461,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="the worst expected point",
-        file="optimize.py",
+        file="optimize/result.py",
         old="self._engine.objective.orient(means).argmax()",
         new="self._engine.objective.orient(means).argmin()",
         breaks="x_expected is the worst point by its posterior mean",

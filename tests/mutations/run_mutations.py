@@ -39,7 +39,6 @@ RESULTS = Path(__file__).with_name("results.jsonl")
 WORK = ROOT / "build" / "mutations"
 COPY = WORK / "checkout"  # always the same folder: Numba's cache is named by it
 CACHES = WORK / "caches"
-COMPILER = "bktf._compiled.numba_options"  # what decorates compiled functions
 
 ENOUGH = 0.9  # share of the mutations that must be noticed
 MAX_TEST_CPU = 30.0  # seconds of tests for one mutation, as measured without it
@@ -78,8 +77,6 @@ def check_list() -> None:
     names = [m.name for m in MUTATIONS]
     problems += [f"{name!r}: two mutations have this name" for name in sorted(set(names)) if names.count(name) > 1]
     problems += [f"{name!r}: has a reason but is not in the list" for name in UNNOTICED if name not in names]
-    if not compiled_files(ROOT / "src" / "bktf"):
-        problems.append(f"no file imports a decorator from {COMPILER}: stale compiled code would be used")
     for mutation in MUTATIONS:
         try:
             mutated(mutation, ROOT / "src" / "bktf")
@@ -120,50 +117,79 @@ def make_copy() -> None:
             shutil.copy2(ROOT / name, COPY / name)
 
 
-def module_name(path: Path, package: Path) -> str:
-    """The name by which a file of the package is imported."""
-    parts = [package.name, *path.relative_to(package).with_suffix("").parts]
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
 def is_compiled(path: Path) -> bool:
     """Whether a file has functions that Numba compiles."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    from_options = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == COMPILER]
-    return any(alias.name in ("kernel", "part", "operation") for node in from_options for alias in node.names)
+    taken = [
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bktf._compiled")
+        for alias in node.names
+    ]
+    return not {"compiled", "compiled_part", "operation"}.isdisjoint(taken)
 
 
-def imports_of(path: Path) -> set[str]:
-    """Names that a file imports of the package: modules, and what may be one."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "bktf":
-            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-    return found
+def modules_of(package: Path) -> dict[str, Path]:
+    """The files of the package by their dotted names, "bktf" included."""
+    names = {}
+    for path in source_files(package):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        names[".".join(parts).removesuffix(".__init__")] = path
+    return names
+
+
+def imported_names(path: Path) -> set[tuple[str, str]]:
+    """What a file imports from the package: (module, name)."""
+    return {
+        (node.module, alias.name)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "bktf"
+        for alias in node.names
+    }
+
+
+def import_graph(package: Path) -> dict[str, set[str]]:
+    """For each module those whose contents it imports; an interface is looked through."""
+    modules = modules_of(package)
+
+    def home(module: str, name: str) -> str:
+        """The module in which a name is defined."""
+        if f"{module}.{name}" in modules:
+            return f"{module}.{name}"
+        if module in modules and modules[module].name == "__init__.py":
+            for other, exported in imported_names(modules[module]):
+                if exported == name and other != module:
+                    return home(other, name)
+        return module
+
+    return {
+        module: {home(*pair) for pair in imported_names(path)} & modules.keys() - {module}
+        for module, path in modules.items()
+        if path.name != "__init__.py"
+    }
+
+
+def reachable(start: set[str], graph: dict[str, set[str]]) -> set[str]:
+    """Everything that edges lead to from some modules, themselves included."""
+    reached, new = set(start), set(start)
+    while new:
+        new = {other for module in new for other in graph.get(module, set())} - reached
+        reached |= new
+    return reached
 
 
 def above(module: str, package: Path) -> set[str]:
     """The module and all that import it, directly or not."""
-    imports = {module_name(path, package): imports_of(path) for path in source_files(package)}
-    reached = {module}
-    while True:
-        more = {name for name, used in imports.items() if used & reached} - reached
-        if not more:
-            return reached
-        reached |= more
+    graph = import_graph(package)
+    users = {m: {user for user, used in graph.items() if m in used} for m in graph}
+    return reachable({module}, users)
 
 
 def compiled_files(package: Path) -> list[Path]:
     """Files with compiled functions, and all that they import: what compiled code depends on."""
-    by_name = {module_name(path, package): path for path in source_files(package)}
-    reached = {name for name, path in by_name.items() if is_compiled(path)}
-    while True:
-        more = {used for name in reached for used in imports_of(by_name[name])} & by_name.keys() - reached
-        if not more:
-            return [by_name[name] for name in sorted(reached)]
-        reached |= more
+    modules = modules_of(package)
+    start = {name for name, path in modules.items() if is_compiled(path)}
+    return [modules[name] for name in sorted(reachable(start, import_graph(package)))]
 
 
 def common_cache() -> Path:
@@ -176,13 +202,14 @@ def cache_for(mutation: Mutation) -> Path:
     common, package = common_cache(), ROOT / "src" / "bktf"
     if package / mutation.file not in compiled_files(package):
         return common
-    own = CACHES / "own"
-    shutil.rmtree(own, ignore_errors=True)
-    shutil.copytree(common, own)
-    for module in above(module_name(package / mutation.file, package), package):
-        for entry in own.rglob(f"{module.split('.')[-1]}.*.nbi"):
+    private = CACHES / "own"
+    shutil.rmtree(private, ignore_errors=True)
+    shutil.copytree(common, private)
+    changed = ".".join(("bktf", *Path(mutation.file).with_suffix("").parts))
+    for module in above(changed, package):  # Numba names entries by the last part of the module's name
+        for entry in private.rglob(f"{module.split('.')[-1]}.*.nbi"):
             entry.unlink()
-    return own
+    return private
 
 
 def link_cache(cache: Path) -> None:

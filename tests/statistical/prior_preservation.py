@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import oracles
-from bktf._compiled.numba_options import kernel
+from bktf._compiled.numba_options import compiled
 from bktf.axis_kernels import categorical as levels
 from bktf.axis_kernels import dense
 from bktf.axis_kernels.axes import Axis
@@ -103,7 +103,7 @@ class Record(NamedTuple):
     bookkeeping: Floats  # (N,) largest difference between the residual that was kept and the one computed anew
 
 
-@kernel
+@compiled
 def draw_joint(problem, state, rng):
     """Parameters from the prior and data from the model; writes state and problem.values."""
     state.noise_precision[0] = KNOWN_NOISE_PRECISION
@@ -116,7 +116,7 @@ def draw_joint(problem, state, rng):
     gibbs.refresh(problem, state)
 
 
-@kernel
+@compiled
 def joint_statistics(problem, state, out):
     """Write products of data, f and parameters into out (5,)."""
     y = problem.values
@@ -134,7 +134,7 @@ def joint_statistics(problem, state, out):
     out[4] = math.log(state.noise_precision[0]) * residuals
 
 
-@kernel
+@compiled
 def apply(update, problem, state, work, rng):
     """Do one of the updates: 0 all axes, 1 noise, 2 weights, 3 two whole sweeps, 4 covariances, 5 shrinkage."""
     n_components, n_dims = problem.active.shape
@@ -163,7 +163,7 @@ def apply(update, problem, state, work, rng):
                 gibbs.take_step(problem, state, work, position, rng)
 
 
-@kernel
+@compiled
 def replicate(update, problem, state, work, record, rng):
     """Fill the record with independent replicates."""
     n_components, n_dims = problem.active.shape

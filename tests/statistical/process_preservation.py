@@ -12,7 +12,7 @@ import numpy as np
 from prior_preservation import KNOWN_NOISE_PRECISION, PRIORS, Floats, ks, make_data, process_p_values
 from scipy import stats
 
-from bktf._compiled.numba_options import kernel as compiled
+from bktf._compiled.numba_options import compiled as compiled
 from bktf.axis_kernels import Kernel, resolve_kernels
 from bktf.gaussian_process import ProcessProblem, parameter_updates, run_sweeps
 from bktf.gaussian_process.process_sampler import ProcessChain

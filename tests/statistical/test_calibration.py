@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from prior_preservation import apply, make_work
 from scipy import stats
 
-from bktf._compiled.numba_options import kernel as compiled
+from bktf._compiled.numba_options import compiled as compiled
 from bktf._compiled.paced_calls import Progress
 from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.kernel_choice import resolve_kernels

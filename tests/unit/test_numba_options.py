@@ -69,11 +69,11 @@ def test_without_a_writable_folder_kernels_still_compile_and_one_line_says_so(
     _jit._say_once.cache_clear()
     with caplog.at_level(logging.WARNING, logger="bktf"):
 
-        @_jit.kernel
+        @_jit.compiled
         def one(x):  # type: ignore[no-untyped-def]
             return x + 1
 
-        @_jit.part
+        @_jit.compiled_part
         def two(x):  # type: ignore[no-untyped-def]
             return x + 2
 

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from bktf._compiled.numba_options import kernel
+from bktf._compiled.numba_options import compiled
 from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.kernel_choice import resolve_kernels
 from bktf.components import gibbs
@@ -166,7 +166,7 @@ def draw_many(problem: Problem, seed: int) -> PriorDraws:
     return draws
 
 
-@kernel
+@compiled
 def fill_with_draws(problem: Problem, state: State, draws: PriorDraws, rng: np.random.Generator) -> None:
     """Write draws from the prior into draws; compiled, because to hand over a problem takes longer than a draw."""
     n_components, n_dims = problem.active.shape

@@ -8,13 +8,13 @@ import math
 
 import numpy as np
 
-from bktf._compiled.numba_options import kernel, part
+from bktf._compiled.numba_options import compiled, compiled_part
 
 CHOLESKY_FLOOR = 1e-15  # a pivot below this share of its diagonal entry is rounding
 PIVOT_FLOOR = 4 * 2.220446049250313e-16  # residual variances below this share of the largest are rounding
 
 
-@kernel
+@compiled
 def pivoted_root(K, n_first, G, pivots):
     """Write G with G·Gᵀ = K (overwritten) and the pivots; return the numbers of columns (among the first rows, in all).
 
@@ -58,7 +58,7 @@ def pivoted_root(K, n_first, G, pivots):
     return rank_first, rank
 
 
-@part
+@compiled_part
 def factor_cholesky(H, n):
     """Overwrite the lower triangle of H[:n, :n] with its Cholesky factor; return the log determinant."""
     log_det = 0.0
@@ -75,7 +75,7 @@ def factor_cholesky(H, n):
     return log_det
 
 
-@part
+@compiled_part
 def solve_lower(C, n, vector):
     """Overwrite vector[:n] with C⁻¹·vector for a lower triangular C."""
     for i in range(n):
@@ -84,7 +84,7 @@ def solve_lower(C, n, vector):
         vector[i] /= C[i, i]
 
 
-@part
+@compiled_part
 def solve_upper(C, n, vector):
     """Overwrite vector[:n] with C⁻ᵀ·vector for a lower triangular C."""
     for i in range(n - 1, -1, -1):
@@ -93,7 +93,7 @@ def solve_upper(C, n, vector):
         vector[i] /= C[i, i]
 
 
-@part
+@compiled_part
 def draw_normal(H, n, z, rng):
     """Overwrite information z[:n] with a draw from the normal distribution of that information and precision H, and H with its factor."""
     factor_cholesky(H, n)
@@ -103,7 +103,7 @@ def draw_normal(H, n, z, rng):
     solve_upper(H, n, z)
 
 
-@part
+@compiled_part
 def factor_upper(C):
     """Overwrite the upper triangle of C with U, C = Uᵀ·U; return the log determinant, NaN where a pivot is not positive.
 
@@ -134,7 +134,7 @@ def factor_upper(C):
     return log_det
 
 
-@part
+@compiled_part
 def solve_transposed(U, vector, first):
     """Overwrite vector, which is 0 before place `first`, with U⁻ᵀ·vector for an upper triangular U."""
     for k in range(first, U.shape[0]):

@@ -43,12 +43,12 @@ def _say_once(message: str) -> None:
     _logger.warning(message)
 
 
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function on first use, without the interpreter lock, cached on disk where that is possible."""
     return _compile(function, **_OPTIONS)
 
 
-def part(function: Callable[..., Any]) -> Callable[..., Any]:
+def compiled_part(function: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel that only kernels call: no way in from Python, which for records of many arrays is half the compile time."""
     return _compile(function, no_cpython_wrapper=True, **_OPTIONS)
 
@@ -71,7 +71,7 @@ def operation(result: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Ca
         @functools.cache
         def pointer() -> Any:
             signature = result(*arguments)
-            announce_compilation(kernel(function))
+            announce_compilation(compiled(function))
             try:
                 return numba.cfunc(signature, cache=True, error_model="numpy")(function)
             except RuntimeError:

@@ -14,7 +14,7 @@ Paper: the length-scale update of the appendix. Differs: D2.
 
 import math
 
-from bktf._compiled.numba_options import kernel
+from bktf._compiled.numba_options import compiled
 
 SLICE_WIDTH = math.log(10.0)
 LOG_LENGTHSCALE_LOW = math.log(1e-3)
@@ -22,7 +22,7 @@ LOG_LENGTHSCALE_HIGH = math.log(1e3)
 MAX_SHRINKS = 100  # the bracket is then 1e-12 of its width or less: the update keeps the current value
 
 
-@kernel
+@compiled
 def open_slice(current, log_evidence, log_mean, log_var, rng):
     """The current log length-scale, the level of the slice, and an interval placed at random around it, cut to the bounds."""
     x = math.log(current)
@@ -32,7 +32,7 @@ def open_slice(current, log_evidence, log_mean, log_var, rng):
     return x, level, max(left, LOG_LENGTHSCALE_LOW), min(left + SLICE_WIDTH, LOG_LENGTHSCALE_HIGH)
 
 
-@kernel
+@compiled
 def propose(left, right, level, log_mean, log_var, rng):
     """A log length-scale from the interval, and the log evidence that puts it on the slice."""
     proposal = left + (right - left) * rng.random()
@@ -40,7 +40,7 @@ def propose(left, right, level, log_mean, log_var, rng):
     return proposal, level + 0.5 * off * off / log_var
 
 
-@kernel
+@compiled
 def shrink(left, right, x, rejected):
     """Cut the interval at a rejected proposal, keeping x inside."""
     if rejected < x:

@@ -3,48 +3,48 @@
 They take plain arrays, because reaching into a record inside a loop costs reference counting in every turn.
 """
 
-from bktf._compiled.numba_options import kernel, part
+from bktf._compiled.numba_options import compiled, compiled_part
 
 PRECISION_FLOOR = 1e-200  # an observation that says less than this about a factor value says nothing
 PIVOT_FLOOR = 1e-13  # information below this share of a coordinate's own is rounding
 
 
-@part
+@compiled_part
 def multiply(left, factor, start, cells, out):
     """Write left·factor(cell) for each observation into out, which may be left itself."""
     for i in range(cells.size):
         out[i] = left[i] * factor[start + cells[i], 0]
 
 
-@part
+@compiled_part
 def add_multiple(total, coefficient, terms):
     """Add coefficient·terms to total, in place."""
     for i in range(total.size):
         total[i] += coefficient * terms[i]
 
 
-@part
+@compiled_part
 def scaled_product(coefficient, left, right, out):
     """Write coefficient·left·right into out."""
     for i in range(out.size):
         out[i] = coefficient * left[i] * right[i]
 
 
-@part
+@compiled_part
 def copy_into(values, out):
     """Write values into out."""
     for i in range(out.size):
         out[i] = values[i]
 
 
-@part
+@compiled_part
 def fill(value, out):
     """Write one value everywhere into out."""
     for i in range(out.size):
         out[i] = value
 
 
-@part
+@compiled_part
 def inner(left, right):
     """Σ left·right."""
     total = 0.0
@@ -53,7 +53,7 @@ def inner(left, right):
     return total
 
 
-@kernel
+@compiled
 def gather_evidence(cells, sensitivities, remainder, noise_precision, information, matrices):
     """Add up, per coordinate, information (m, q) and matrices (m, q, q) of the block's factor values.
 
@@ -76,7 +76,7 @@ def gather_evidence(cells, sensitivities, remainder, noise_precision, informatio
                 matrices[j, a, b] += scaled * sensitivities[b, i]
 
 
-@kernel
+@compiled
 def to_pseudo_observations(information, matrices, directions, precisions, targets):
     """Turn information and matrices (overwritten) into independent scalar observations, by L·D·Lᵀ at each coordinate."""
     m, q = information.shape
@@ -103,7 +103,7 @@ def to_pseudo_observations(information, matrices, directions, precisions, target
                 directions[j, k, c] = value / pivot
 
 
-@kernel
+@compiled
 def gather_alone(weight, prefix, suffix, remainder, cells, noise_precision, precisions, targets):
     """Write what the data say about one factor, (m, 1): precision and target at each coordinate; no observation, precision 0.
 

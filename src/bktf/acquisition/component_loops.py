@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from bktf._compiled.numba_options import kernel, part
+from bktf._compiled import compiled, compiled_part
 
 EI = 0
 UCB = 1
@@ -29,7 +29,7 @@ ROOT_HALF = 0.7071067811865476
 TAIL = -25.0  # below this, four terms of the asymptotic series are right to 1e-8
 
 
-@part
+@compiled_part
 def log_expected_excess(z):
     """log(φ(z) + z·Φ(z)), of the expected excess of a standard normal over −z, precisely."""
     if z > TAIL:
@@ -43,7 +43,7 @@ def log_expected_excess(z):
     return -0.5 * z * z - LOG_ROOT_2PI - 2.0 * math.log(-z) + math.log1p(series)
 
 
-@part
+@compiled_part
 def score_of(kind, beta, products, weights, roots, thresholds, values):
     """The score of one point from its products (R, K); values (K,) is overwritten.
 
@@ -72,7 +72,7 @@ def score_of(kind, beta, products, weights, roots, thresholds, values):
     return log_mean_excess(products, roots, thresholds, values)
 
 
-@part
+@compiled_part
 def log_mean_excess(products, roots, thresholds, values):
     """EI with the weights integrated out, as a logarithm, from products (R, K) and mean values (K,)."""
     n_components, n_draws = products.shape
@@ -99,7 +99,7 @@ def log_mean_excess(products, roots, thresholds, values):
     return largest + math.log(total / n_draws) if total > 0.0 else -np.inf
 
 
-@part
+@compiled_part
 def products_without(table, starts, cell, skipped, out):
     """Write the products (R, K) over all axes but one at a cell into out."""
     n_components, n_draws = out.shape
@@ -114,7 +114,7 @@ def products_without(table, starts, cell, skipped, out):
                     out[r, k] *= row[r, k]
 
 
-@part
+@compiled_part
 def is_excluded(cell, axis, value, excluded):
     """Whether the cell with this value on this axis is among the excluded (E, D)."""
     for e in range(excluded.shape[0]):
@@ -129,7 +129,7 @@ def is_excluded(cell, axis, value, excluded):
     return False
 
 
-@kernel
+@compiled
 def score_cells(kind, beta, table, starts, weights, roots, thresholds, cells):
     """Scores (n,) of cells (n, D).
 
@@ -155,7 +155,7 @@ def score_cells(kind, beta, table, starts, weights, roots, thresholds, cells):
     return scores
 
 
-@kernel
+@compiled
 def ascend(
     kind, beta, table, starts, weights, roots, thresholds, excluded, max_passes, cells, scores,
 ):  # fmt: skip

@@ -11,13 +11,12 @@ import math
 
 import numpy as np
 
-from bktf._compiled.numba_options import kernel, part
+from bktf._compiled import compiled, compiled_part
 from bktf.acquisition.component_loops import LOG_ROOT_2PI, ROOT_HALF, log_expected_excess
-from bktf.gaussian_process.conditional_process import moments
-from bktf.gaussian_process.covariance import exponentiate
+from bktf.gaussian_process import exponentiate, moments
 
 
-@part
+@compiled_part
 def log_improvement(means, variances, thresholds, out):
     """Write log EI at a point of each draw into out (K,); return the logarithm of their mean."""
     largest = -np.inf
@@ -31,7 +30,7 @@ def log_improvement(means, variances, thresholds, out):
     return largest + math.log(total / out.size)
 
 
-@kernel
+@compiled
 def log_improvements(means, variances, thresholds):
     """Log EI (N,) at points from the draws' moments (N, K)."""
     out, buffer = np.empty(len(means)), np.empty(thresholds.size)
@@ -40,7 +39,7 @@ def log_improvements(means, variances, thresholds):
     return out
 
 
-@part
+@compiled_part
 def multiply_along(observed, d, coordinate, rates, shares, powers, buffer, out, fall, wants_fall):
     """Multiply out (n, K) by κ_d between a coordinate and the observations.
 
@@ -65,7 +64,7 @@ def multiply_along(observed, d, coordinate, rates, shares, powers, buffer, out, 
                 falling[k] = rates[k] * row[k] * (r + r * r) / correlation
 
 
-@part
+@compiled_part
 def covariances(
     observed, on_levels, inverse, shares, sizes, point, powers, buffer, out, falls, wants_falls,
 ):  # fmt: skip
@@ -94,7 +93,7 @@ def covariances(
                     row[k] *= rates[k]
 
 
-@kernel
+@compiled
 def log_improvements_at(
     observed, on_levels, inverse, shares, sizes, coefficients, roots, thresholds, points,
 ):  # fmt: skip
@@ -115,7 +114,7 @@ def log_improvements_at(
     return out
 
 
-@part
+@compiled_part
 def slopes(gain, deviation, log_gain):
     """The derivatives of log EI of a normal variable by its mean and by its variance."""
     u = gain / deviation
@@ -127,7 +126,7 @@ def slopes(gain, deviation, log_gain):
     return by_mean, 0.5 * by_deviation / deviation
 
 
-@kernel
+@compiled
 def log_improvement_and_gradient(
     observed, on_levels, inverse, shares, sizes, coefficients, roots, thresholds, point, gradient,
 ):  # fmt: skip

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from bktf.acquisition import process_loops as loops
 from bktf.acquisition.posterior_view import GridFactors, PosteriorView
 from bktf.acquisition.scores import MAX_COMPARED, thresholds_of_draws
-from bktf.gaussian_process import ConditionalProcess, condition_process
-from bktf.gaussian_process.covariance import SQRT5
+from bktf.gaussian_process import SQRT5, ConditionalProcess, condition_process
 from bktf.product_forms import Floats, Ints
 from bktf.product_forms import cp_tensors as cp
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bktf.acquisition.box_search import Box
 from bktf.acquisition.grid_search import Grid
 from bktf.acquisition.posterior_view import PosteriorView
-from bktf.axis_kernels.axes import SAME_POINT
+from bktf.axis_kernels import SAME_POINT
 from bktf.product_forms import Floats, Ints
 
 ACQUISITIONS = ("ei", "ucb", "max", "thompson")

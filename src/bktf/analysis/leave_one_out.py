@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf.surrogate.fitting import fit_model
-from bktf.surrogate.posterior import Posterior
+from bktf.surrogate import Posterior, fit_model
 
 Floats = NDArray[np.float64]
 

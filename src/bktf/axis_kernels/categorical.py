@@ -13,21 +13,19 @@ import math
 
 import numpy as np
 
-from bktf._compiled.cholesky import factor_cholesky
-from bktf._compiled.numba_options import kernel, part
-from bktf._compiled.slice_sampling import MAX_SHRINKS, open_slice, propose, shrink
+from bktf._compiled import MAX_SHRINKS, compiled, compiled_part, factor_cholesky, open_slice, propose, shrink
 
 EXTRA = 4  # the smallest whole number at which the entries of Σ have a variance
 MAX_LEVELS = 20  # for a full covariance
 
 
-@part
+@compiled_part
 def correlation(odds):
     """ρ from its odds."""
     return odds / (1.0 + odds)
 
 
-@part
+@compiled_part
 def common_part(odds, precisions, targets):
     """Posterior precision and mean of z, and the log evidence with everything integrated out, constants left away.
 
@@ -52,13 +50,13 @@ def common_part(odds, precisions, targets):
     return precision, mean, -0.5 * (log_det + math.log(precision) + squares)
 
 
-@kernel
+@compiled
 def log_evidence(odds, precisions, targets):
     """Log evidence of pseudo-observations (m,) of a factor with equal correlation, constants left away."""
     return common_part(odds, precisions, targets)[2]
 
 
-@part
+@compiled_part
 def draw_odds(current, log_mean, log_var, precisions, targets, rng):
     """A slice update of the odds of the correlation, with the factor integrated out."""
     x, level, left, right = open_slice(current, log_evidence(current, precisions, targets), log_mean, log_var, rng)
@@ -70,7 +68,7 @@ def draw_odds(current, log_mean, log_var, precisions, targets, rng):
     return current
 
 
-@kernel
+@compiled
 def draw_factor(odds, precisions, targets, out, rng):
     """Write a posterior draw of a factor with equal correlation into out (m, ≥ 1)."""
     precision, mean, _ = common_part(odds, precisions, targets)
@@ -81,7 +79,7 @@ def draw_factor(odds, precisions, targets, out, rng):
         out[j, 0] = (common + level_var * precisions[j] * targets[j]) / growth + math.sqrt(level_var / growth) * rng.standard_normal()
 
 
-@part
+@compiled_part
 def common_given_levels(odds, states):
     """Posterior precision and mean of z given the factor's values states[:, 0] at some of the levels."""
     total = 0.0
@@ -91,7 +89,7 @@ def common_given_levels(odds, states):
     return precision, math.sqrt(odds * (1.0 + odds)) * total / precision
 
 
-@kernel
+@compiled
 def draw_between(odds, states, out, rng):
     """Write a joint draw of the factor at further levels given its values states[:, 0] at some into out (u, ≥ 1)."""
     precision, mean = common_given_levels(odds, states)
@@ -101,7 +99,7 @@ def draw_between(odds, states, out, rng):
         out[j, 0] = common + spread * rng.standard_normal()
 
 
-@kernel
+@compiled
 def moments_between(odds, states, means, variances):
     """Write mean and variance of the factor at further levels given its values states[:, 0] at some."""
     precision, mean = common_given_levels(odds, states)
@@ -110,7 +108,7 @@ def moments_between(odds, states, means, variances):
         variances[j] = correlation(odds) / precision + 1.0 / (1.0 + odds)
 
 
-@part
+@compiled_part
 def draw_inverse_wishart(dof, scale, out, rng):
     """Write a draw from the inverse Wishart distribution with this scale matrix (overwritten) into out, both (m, m).
 
@@ -139,7 +137,7 @@ def draw_inverse_wishart(dof, scale, out, rng):
             out[j, i] = value
 
 
-@kernel
+@compiled
 def draw_covariance(factors, used, start, out, rng):
     """Write a draw of an axis's covariance given the factors (R, M, S), from place start on, of the components that are used into out.
 

@@ -10,9 +10,18 @@ import math
 
 import numpy as np
 
-from bktf._compiled.cholesky import factor_cholesky, pivoted_root, solve_lower, solve_upper
-from bktf._compiled.numba_options import kernel, part
-from bktf._compiled.slice_sampling import MAX_SHRINKS, open_slice, propose, shrink
+from bktf._compiled import (
+    MAX_SHRINKS,
+    compiled,
+    compiled_part,
+    factor_cholesky,
+    open_slice,
+    pivoted_root,
+    propose,
+    shrink,
+    solve_lower,
+    solve_upper,
+)
 
 SQUARED_EXPONENTIAL = 4
 PERIODIC = 5
@@ -23,7 +32,7 @@ FULL_COVARIANCE = 8  # a matrix that is learned; looked up like a given one
 MOMENTS_BLOCK = 32  # new points whose moments are found together
 
 
-@part
+@compiled_part
 def covariance(kind, period, given, lengthscale, coords, out):
     """Write the covariance of the factor between coords into out; a matrix is looked up by whole coordinates."""
     m = coords.size
@@ -43,7 +52,7 @@ def covariance(kind, period, given, lengthscale, coords, out):
             out[j, i] = value
 
 
-@part
+@compiled_part
 def coefficient_posterior(G, rank, directions, precisions, targets, H, mode):
     """Write the Cholesky factor of z's posterior precision into H and z's posterior mean; return the log evidence.
 
@@ -86,7 +95,7 @@ def coefficient_posterior(G, rank, directions, precisions, targets, H, mode):
     return -0.5 * (log_det + squares)
 
 
-@part
+@compiled_part
 def root_on_axis(kind, period, given, lengthscale, coords, n_first):
     """G, its pivots and ranks for the covariance on coords; see `pivoted_root`."""
     m = coords.size
@@ -98,7 +107,7 @@ def root_on_axis(kind, period, given, lengthscale, coords, n_first):
     return G, pivots, rank_first, rank
 
 
-@kernel
+@compiled
 def log_evidence(kind, period, given, lengthscale, coords, directions, precisions, targets):
     """Log evidence of the pseudo-observations with the factors integrated out, constants left away."""
     G, _, _, rank = root_on_axis(kind, period, given, lengthscale, coords, coords.size)
@@ -106,7 +115,7 @@ def log_evidence(kind, period, given, lengthscale, coords, directions, precision
     return coefficient_posterior(G, rank, directions, precisions, targets, np.empty((n, n)), np.empty(n))
 
 
-@part
+@compiled_part
 def draw_lengthscale(kind, period, given, current, log_mean, log_var, coords, directions, precisions, targets, rng):
     """A slice update of the length-scale that the factors share, with the factors integrated out."""
     evidence = log_evidence(kind, period, given, current, coords, directions, precisions, targets)
@@ -120,7 +129,7 @@ def draw_lengthscale(kind, period, given, current, log_mean, log_var, coords, di
     return current
 
 
-@kernel
+@compiled
 def draw_factors(kind, period, given, lengthscale, coords, directions, precisions, targets, out, rng):
     """Write a joint posterior draw of the factors into out (q, m, ≥ 1)."""
     m, q = precisions.shape
@@ -141,7 +150,7 @@ def draw_factors(kind, period, given, lengthscale, coords, directions, precision
             out[c, j, 0] = value
 
 
-@part
+@compiled_part
 def known_coefficients(G, pivots, rank, states):
     """The coefficients z with G·z = states[:, 0] on the rows that `pivots` names."""
     z = np.empty(G.shape[1])
@@ -153,7 +162,7 @@ def known_coefficients(G, pivots, rank, states):
     return z
 
 
-@kernel
+@compiled
 def draw_between(kind, period, given, lengthscale, coords, states, new_coords, out, rng):
     """Write a joint draw of the factor at new_coords given its values states[:, 0] at coords into out[:, 0]."""
     m = coords.size
@@ -169,7 +178,7 @@ def draw_between(kind, period, given, lengthscale, coords, states, new_coords, o
         out[j, 0] = value
 
 
-@kernel
+@compiled
 def moments_between(kind, period, given, lengthscale, coords, states, new_coords, out_mean, out_variance):
     """Write mean and variance of the factor at each of new_coords given its values states[:, 0] at coords."""
     m = coords.size

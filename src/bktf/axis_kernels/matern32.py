@@ -11,15 +11,14 @@ import math
 
 import numpy as np
 
-from bktf._compiled.numba_options import kernel, part
-from bktf._compiled.slice_sampling import MAX_SHRINKS, open_slice, propose, shrink
+from bktf._compiled import MAX_SHRINKS, compiled, compiled_part, open_slice, propose, shrink
 
 SERIES_BELOW = 0.5
 ONE_THIRD = 1.0 / 3.0
 C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12 = (6.0 / math.factorial(k + 3) for k in range(1, 13))
 
 
-@kernel
+@compiled
 def step_noise(step, decay):
     """D₀, L₁₀, D₁ of the process noise Q(step), where decay = exp(−step); see `statespace.transition`."""
     x = 2.0 * step
@@ -41,7 +40,7 @@ COLUMNS = 6  # of a table
 MOMENTS = 5  # kept for each point: m0, m1, d0, low, d1
 
 
-@part
+@compiled_part
 def fill_table(lengthscale, gaps, table):
     """Write the transitions over each gap into table (G, 6)."""
     rate = math.sqrt(3.0) / lengthscale
@@ -54,7 +53,7 @@ def fill_table(lengthscale, gaps, table):
         table[i, 3], table[i, 4], table[i, 5] = step_noise(step, decay)
 
 
-@kernel
+@compiled
 def log_evidence(lengthscale, gaps, steps, precisions, targets, needed, table, kept):
     """Log evidence of one observation per point (precision 0: none) with the factor integrated out.
 
@@ -117,7 +116,7 @@ def log_evidence(lengthscale, gaps, steps, precisions, targets, needed, table, k
     return -0.5 * (log_growths + math.log(growths) + squares)
 
 
-@part
+@compiled_part
 def draw_lengthscale(current, log_mean, log_var, gaps, steps, precisions, targets, table, kept, rng):
     """A slice update of the length-scale; leaves in table and kept what `draw_factor` goes on from."""
     evidence = log_evidence(current, gaps, steps, precisions, targets, -np.inf, table, kept)
@@ -132,7 +131,7 @@ def draw_lengthscale(current, log_mean, log_var, gaps, steps, precisions, target
     return current
 
 
-@part
+@compiled_part
 def condition_on_next(table, gap, m0, m1, d0, low, d1, next0, next1):
     """Moments (m0, m1, d0, low, d1) of a state given the state that follows it after this gap."""
     a = table[gap, 0]
@@ -182,7 +181,7 @@ def condition_on_next(table, gap, m0, m1, d0, low, d1, next0, next1):
     return m0 + g00 * i0 + g01 * i1, m1 + g10 * i0 + g11 * i1, new_d0, new_low, new_d1
 
 
-@kernel
+@compiled
 def draw_factor(steps, table, kept, out, rng):
     """Write a posterior draw of the states (m, ≥ 2) into out, backward from what `log_evidence` left in table and kept."""
     m = kept.shape[0]
@@ -203,7 +202,7 @@ def draw_factor(steps, table, kept, out, rng):
         out[j, 1] = next1
 
 
-@part
+@compiled_part
 def moments_of(table, left_gap, left0, left1, right_gap, right0, right1):
     """Moments (m0, m1, d0, low, d1) of the state between two known states; a negative gap means no neighbour there."""
     m0 = 0.0
@@ -222,7 +221,7 @@ def moments_of(table, left_gap, left0, left1, right_gap, right0, right1):
     return m0, m1, d0, low, d1
 
 
-@kernel
+@compiled
 def draw_between(lengthscale, states, gaps, plan, out, rng):
     """Write a joint draw of the states at new points, as `bridges.Plan` lays them out, into out."""
     table = np.empty((gaps.size, COLUMNS))
@@ -243,7 +242,7 @@ def draw_between(lengthscale, states, gaps, plan, out, rng):
         out[j, 1] = left1
 
 
-@kernel
+@compiled
 def moments_between(lengthscale, states, gaps, plan, out_mean, out_variance):
     """Write mean and variance of the factor at each new point, one at a time, as `bridges.Plan` lays them out."""
     table = np.empty((gaps.size, COLUMNS))

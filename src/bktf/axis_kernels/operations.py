@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf._compiled.numba_options import CUBE, FLOAT, GRID, INT, INTS, MATRIX, RNG, VECTOR, VOID, kernel, operation, part
+from bktf._compiled import CUBE, FLOAT, GRID, INT, INTS, MATRIX, RNG, VECTOR, VOID, compiled, compiled_part, operation
 from bktf.axis_kernels import categorical as levels
 from bktf.axis_kernels import dense, matern32
 from bktf.axis_kernels import state_space as statespace
@@ -130,7 +130,7 @@ def axis_operations(kinds: NDArray[np.int64], shared: bool) -> AxisOperations:
     )
 
 
-@part
+@compiled_part
 def update_factors(
     operations, kind, period, given, lengthscale, coords, gaps, steps, log_mean, log_var, directions, precisions, targets, out, rng
 ):  # fmt: skip
@@ -213,7 +213,7 @@ def between(kind: int) -> Between:
     return Between(_draw_between_dense(), _moments_between_dense())
 
 
-@kernel
+@compiled
 def draw_all_between(draw, kind, period, given, lengthscales, coords, states, new_coords, gaps, neighbours, out, first, last, rng):
     """Write states at new_coords for draws first ≤ k < last, given states (K, R, m, size) at coords, into out.
 
@@ -228,7 +228,7 @@ def draw_all_between(draw, kind, period, given, lengthscales, coords, states, ne
                 draw(kind, period, given, lengthscales[k, r], coords, states[k, r], new_coords, gaps, neighbours, out[k, r], rng)
 
 
-@kernel
+@compiled
 def all_moments_between(
     moments, kind, period, given, lengthscales, coords, states, new_coords, gaps, neighbours, means, variances, first, last
 ):  # fmt: skip

@@ -21,21 +21,20 @@ import math
 
 import numpy as np
 
-from bktf._compiled.numba_options import kernel, part
-from bktf._compiled.slice_sampling import MAX_SHRINKS, open_slice, propose, shrink
+from bktf._compiled import MAX_SHRINKS, compiled, compiled_part, open_slice, propose, shrink
 
 STATIONARY_STEP = 1e3  # a step so long that nothing is remembered: exp(−1000) is 0 in double precision
 SERIES_TERMS = 24  # enough for double precision below SERIES_BELOW
 SERIES_BELOW = 2.0
 
 
-@part
+@compiled_part
 def matern_rate(order, lengthscale):
     """√(2ν)/l, the rate at which a Matérn process of this order forgets."""
     return math.sqrt(2.0 * order - 1.0) / lengthscale
 
 
-@part
+@compiled_part
 def poisson_tail(first, x):
     """P(N ≥ first) for N ~ Poisson(x), to full relative precision: 1 − e⁻ˣ Σ_{k<first} xᵏ/k!."""
     if x < SERIES_BELOW:
@@ -55,7 +54,7 @@ def poisson_tail(first, x):
     return 1.0 - total
 
 
-@kernel
+@compiled
 def transition(order, step, A, L, D):
     """Write A(step) and the factors L, D of Q(step) for one Matérn factor.
 
@@ -115,7 +114,7 @@ def transition(order, step, A, L, D):
     D[2] = q22 - L[2, 0] * q02 - L[2, 1] * L[2, 1] * D[1]
 
 
-@part
+@compiled_part
 def orthogonalise(rows, weights, n_rows, n_columns, L, D):
     """Write L, D with rows·diag(weights)·rowsᵀ = L·diag(D)·Lᵀ, by modified Gram–Schmidt; rows is overwritten."""
     for i in range(n_rows):
@@ -136,7 +135,7 @@ def orthogonalise(rows, weights, n_rows, n_columns, L, D):
         D[i] = variance
 
 
-@part
+@compiled_part
 def stack_next(order, q, A, L_Q, D_Q, L, D, rows, weights):
     """Write the rows of the next state, [A·L, L_Q], over the independent sources (D, D_Q)."""
     size = q * order
@@ -155,7 +154,7 @@ def stack_next(order, q, A, L_Q, D_Q, L, D, rows, weights):
             weights[size + i] = D_Q[a]
 
 
-@part
+@compiled_part
 def move_mean(order, q, A, mean, moved):
     """Write A·mean, factor by factor, into moved."""
     for c in range(q):
@@ -166,7 +165,7 @@ def move_mean(order, q, A, mean, moved):
             moved[c * order + a] = value
 
 
-@part
+@compiled_part
 def observe(order, q, direction, precision, target, mean, L, D, rows, weights, L_joint, D_joint):
     """Condition mean, L, D (overwritten) on one pseudo-observation and return its log density without −½log(2π/precision)."""
     size = q * order
@@ -203,7 +202,7 @@ def observe(order, q, direction, precision, target, mean, L, D, rows, weights, L
     return -0.5 * (math.log(precision * D_joint[0]) + surprise * surprise / D_joint[0])
 
 
-@part
+@compiled_part
 def filter_forward(order, lengthscale, coords, directions, precisions, targets, means, Ls, Ds):
     """Return the log evidence; write the filtered means (m, S), Ls (m, S, S), Ds (m, S) unless they are empty."""
     m, q = precisions.shape
@@ -244,7 +243,7 @@ def filter_forward(order, lengthscale, coords, directions, precisions, targets, 
     return log_evidence
 
 
-@part
+@compiled_part
 def condition_on_next(order, q, A, L_Q, D_Q, mean, L, D, following, rows, weights, L_joint, D_joint):
     """Condition a state N(mean, L·D·Lᵀ), overwritten, on the state that follows it one transition later."""
     size = q * order
@@ -267,7 +266,7 @@ def condition_on_next(order, q, A, L_Q, D_Q, mean, L, D, following, rows, weight
         D[i] = D_joint[size + i]
 
 
-@part
+@compiled_part
 def draw_state(mean, L, D, out, rng):
     """Write one draw of N(mean, L·diag(D)·Lᵀ) into out."""
     size = mean.size
@@ -279,7 +278,7 @@ def draw_state(mean, L, D, out, rng):
             out[i] += L[i, j] * z
 
 
-@kernel
+@compiled
 def log_evidence(order, lengthscale, coords, directions, precisions, targets):
     """Log evidence of the pseudo-observations with the factors integrated out, constants left away, in O(m)."""
     size = precisions.shape[1] * order
@@ -288,7 +287,7 @@ def log_evidence(order, lengthscale, coords, directions, precisions, targets):
     )
 
 
-@part
+@compiled_part
 def draw_lengthscale(order, current, log_mean, log_var, coords, directions, precisions, targets, rng):
     """A slice update of the length-scale that the factors share, with the factors integrated out."""
     evidence = log_evidence(order, current, coords, directions, precisions, targets)
@@ -302,7 +301,7 @@ def draw_lengthscale(order, current, log_mean, log_var, coords, directions, prec
     return current
 
 
-@kernel
+@compiled
 def draw_factors(order, lengthscale, coords, directions, precisions, targets, out, rng):
     """Write a joint posterior draw of the factors' states into out (q, m, ≥ order): filter forward, draw backward."""
     m, q = precisions.shape
@@ -330,7 +329,7 @@ def draw_factors(order, lengthscale, coords, directions, precisions, targets, ou
                 out[c, j, a] = state[c * order + a]
 
 
-@part
+@compiled_part
 def conditional(order, rate, left_gap, left, right_gap, right, mean, L, D):
     """Write mean, L, D of one factor's state between two known states; a negative gap means no neighbour there."""
     A = np.empty((order, order))
@@ -351,7 +350,7 @@ def conditional(order, rate, left_gap, left, right_gap, right, mean, L, D):
         condition_on_next(order, 1, A, L_Q, D_Q, mean, L, D, right, rows, weights, L_joint, D_joint)
 
 
-@kernel
+@compiled
 def draw_between(order, lengthscale, coords, states, new_coords, out, rng):
     """Write a joint draw of the states at new_coords given those at coords, (m, order), into out; both increase."""
     rate = matern_rate(order, lengthscale)
@@ -374,7 +373,7 @@ def draw_between(order, lengthscale, coords, states, new_coords, out, rng):
         draw_state(mean, L, D, out[j], rng)
 
 
-@kernel
+@compiled
 def moments_between(order, lengthscale, coords, states, new_coords, out_mean, out_variance):
     """Write mean and variance of the factor at each of new_coords, one at a time, given the states at coords."""
     rate = matern_rate(order, lengthscale)

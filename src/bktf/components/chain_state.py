@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf._compiled.numba_options import record
-from bktf.axis_kernels.operations import AxisOperations
+from bktf._compiled import record
+from bktf.axis_kernels import AxisOperations
 from bktf.components.residual_process import NoiseOperations
-from bktf.gaussian_process.process_model import ProcessModel
+from bktf.gaussian_process import ProcessModel
 
 Floats = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bktf._compiled.paced_calls import Progress, paced
+from bktf._compiled import Progress, paced
 from bktf._typing import Floats, Ints
 from bktf.axis_kernels import Axis, operations, plan_between
 from bktf.components import gibbs

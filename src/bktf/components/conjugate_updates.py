@@ -7,12 +7,10 @@ import math
 
 import numpy as np
 
-from bktf._compiled.cholesky import draw_normal
-from bktf._compiled.numba_options import part
-from bktf._compiled.vector_loops import add_multiple, copy_into, inner
+from bktf._compiled import add_multiple, compiled_part, copy_into, draw_normal, inner
 
 
-@part
+@compiled_part
 def update_noise(noise_shape, noise_rate, noise_known, residual, noise_precision, rng):
     """Draw the noise precision (1,) given everything else. Paper: appendix, "Sampling model noise precision"."""
     if noise_known:
@@ -22,7 +20,7 @@ def update_noise(noise_shape, noise_rate, noise_known, residual, noise_precision
     noise_precision[0] = rng.standard_gamma(shape) / (noise_rate + 0.5 * squares)
 
 
-@part
+@compiled_part
 def update_weights(weight_vars, values, products, weights, noise_precision, residual, rng):
     """Draw all weights given everything else and refresh the residual. Paper: appendix, "Sampling weight vector"."""
     n_components = weights.size
@@ -40,7 +38,7 @@ def update_weights(weight_vars, values, products, weights, noise_precision, resi
         add_multiple(residual, -mean[c], products[c])
 
 
-@part
+@compiled_part
 def shrinkage_shape(problem, c):
     """The shape of the gamma variable that shrinks component c and all shrunk ones after it."""
     for before in range(c):
@@ -49,7 +47,7 @@ def shrinkage_shape(problem, c):
     return problem.shrinkage_first
 
 
-@part
+@compiled_part
 def spread_weight_vars(problem, state):
     """Write the prior variances of the weights: weight_var divided by the product of all gamma variables up to each."""
     precision = 1.0 / problem.weight_var
@@ -58,7 +56,7 @@ def spread_weight_vars(problem, state):
         state.weight_vars[c] = 1.0 / precision if problem.shrunk[c] else problem.weight_var
 
 
-@part
+@compiled_part
 def update_shrinkage(problem, state, rng):
     """Draw the gamma variables of the multiplicative gamma process one after the other given the weights.
 
@@ -78,7 +76,7 @@ def update_shrinkage(problem, state, rng):
             spread_weight_vars(problem, state)
 
 
-@part
+@compiled_part
 def update_offset(problem, state, c, d, precisions, targets, rng):
     """Draw the offset of one factor given how the factor varies around it; takes it off the targets."""
     start = problem.starts[d]

@@ -14,10 +14,12 @@ import math
 
 import numpy as np
 
-from bktf._compiled.numba_options import kernel, part
-from bktf._compiled.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
-from bktf._compiled.vector_loops import (
+from bktf._compiled import (
+    LOG_LENGTHSCALE_HIGH,
+    LOG_LENGTHSCALE_LOW,
     add_multiple,
+    compiled,
+    compiled_part,
     copy_into,
     fill,
     gather_alone,
@@ -26,12 +28,12 @@ from bktf._compiled.vector_loops import (
     scaled_product,
     to_pseudo_observations,
 )
-from bktf.axis_kernels.operations import update_factors
+from bktf.axis_kernels import update_factors
 from bktf.components.chain_state import Problem
 from bktf.components.conjugate_updates import shrinkage_shape, spread_weight_vars, update_offset, update_shrinkage
 
 
-@part
+@compiled_part
 def draw_prior_lengthscale(problem, d, rng):
     """A length-scale from its prior, 0 where the axis has none."""
     if not problem.learned[d]:
@@ -43,7 +45,7 @@ def draw_prior_lengthscale(problem, d, rng):
     return math.exp(problem.log_means[d])
 
 
-@part
+@compiled_part
 def update_on_axis(problem, state, d, lengthscale, log_var, directions, precisions, targets, out, rng):
     """Draw length-scale (unless log_var is 0) and factors of axis d given pseudo-observations; see `processes.Operations`."""
     start = problem.starts[d]
@@ -67,7 +69,7 @@ def update_on_axis(problem, state, d, lengthscale, log_var, directions, precisio
     )
 
 
-@part
+@compiled_part
 def store_factor(drawn, offset, start, factor):
     """Write the states (m, S) of one axis, raised by an offset, into their place among all axes' of a component."""
     for j in range(drawn.shape[0]):
@@ -75,7 +77,7 @@ def store_factor(drawn, offset, start, factor):
             factor[start + j, a] = drawn[j, a] + (offset if a == 0 else 0.0)
 
 
-@kernel
+@compiled
 def update_covariances(problem, state, from_prior, rng):
     """Draw the covariance of each axis that learns one, given the factors of its active components or from the prior; writes state."""
     n_components = problem.active.shape[0]
@@ -95,7 +97,7 @@ def update_covariances(problem, state, from_prior, rng):
                     covariance[i, j] = drawn[i, j]
 
 
-@kernel
+@compiled
 def draw_prior(problem, state, rng):
     """Write a draw of everything from the prior into state (products and residual are left stale; see `refresh`).
 
@@ -137,7 +139,7 @@ def draw_prior(problem, state, rng):
     )
 
 
-@kernel
+@compiled
 def refresh(problem, state):
     """Recompute state.products and state.residual from factors, weights and the residual process."""
     copy_into(problem.values, state.residual)
@@ -150,7 +152,7 @@ def refresh(problem, state):
         add_multiple(state.residual, -state.weights[c], product)
 
 
-@part
+@compiled_part
 def enter_block(problem, state, work, first, last):
     """Write the block's suffix products, empty prefixes, and what the block has to explain into work."""
     n_dims = problem.cells.shape[0]
@@ -164,7 +166,7 @@ def enter_block(problem, state, work, first, last):
             multiply(work.suffixes[b, d + 1], state.factors[c], problem.starts[d], problem.cells[d], work.suffixes[b, d])
 
 
-@part
+@compiled_part
 def leave_block(state, work, first, last):
     """Write the block's products and the residual back into state."""
     copy_into(work.remainder, state.residual)
@@ -173,7 +175,7 @@ def leave_block(state, work, first, last):
         add_multiple(state.residual, -state.weights[c], state.products[c])
 
 
-@part
+@compiled_part
 def gather_block(problem, state, work, members, first, last, d, directions, precisions, targets):
     """Write what the data say about the factors of axis d of a block's members, jointly; writes work.sensitivities too."""
     m, q = precisions.shape
@@ -194,7 +196,7 @@ def gather_block(problem, state, work, members, first, last, d, directions, prec
     to_pseudo_observations(information, matrices, directions, precisions, targets)
 
 
-@part
+@compiled_part
 def update_axis(problem, state, work, first, last, d, rng):
     """Draw the length-scale and then the factors of axis d for the block's components; writes state and work.
 
@@ -241,7 +243,7 @@ def update_axis(problem, state, work, first, last, d, rng):
         multiply(work.prefixes[c - first], state.factors[c], start, cells, work.prefixes[c - first])
 
 
-@part
+@compiled_part
 def update_noise_and_weights(problem, state, rng):
     """Draw noise precision and weights, and the residual process where there is one; see `residual_process`."""
     process = problem.process
@@ -258,7 +260,7 @@ def steps_per_sweep(problem: Problem) -> int:
     return int((1 if problem.shared else n_components) * n_dims + 1)
 
 
-@part
+@compiled_part
 def take_step(problem, state, work, position, rng):
     """Do the step at this position of a sweep; writes state and work."""
     n_components, n_dims = problem.active.shape
@@ -277,7 +279,7 @@ def take_step(problem, state, work, position, rng):
         leave_block(state, work, first, first + size)
 
 
-@kernel
+@compiled
 def run(problem, state, work, draws, n_burn_in, per_sweep, step, n_steps, rng):
     """Take n_steps steps from step number `step` of a run; write each finished sweep after burn-in into draws.
 
@@ -292,7 +294,7 @@ def run(problem, state, work, draws, n_burn_in, per_sweep, step, n_steps, rng):
             record(state, draws, k)
 
 
-@part
+@compiled_part
 def record(state, draws, k):
     """Write the state into place k of draws."""
     draws.noise_precision[k] = state.noise_precision[0]

@@ -10,9 +10,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bktf._compiled.cholesky import draw_normal, solve_transposed
-from bktf._compiled.numba_options import FLOAT, INT, INTS, MATRIX, RNG, VECTOR, VOID, kernel, operation, part
-from bktf._compiled.vector_loops import add_multiple, copy_into, fill, inner
+from bktf._compiled import (
+    FLOAT,
+    INT,
+    INTS,
+    MATRIX,
+    RNG,
+    VECTOR,
+    VOID,
+    add_multiple,
+    compiled,
+    compiled_part,
+    copy_into,
+    draw_normal,
+    fill,
+    inner,
+    operation,
+    solve_transposed,
+)
 from bktf.components.conjugate_updates import update_noise, update_weights
 from bktf.gaussian_process import parameter_updates
 
@@ -25,7 +40,7 @@ _STEP = (
 )  # fmt: skip
 
 
-@part
+@compiled_part
 def update_weights_beside_process(noise_root, weight_vars, values, products, weights, rng):
     """Draw the weights given the factors, h integrated out; noise_root is U of C."""
     n_components = len(products)
@@ -45,7 +60,7 @@ def update_weights_beside_process(noise_root, weight_vars, values, products, wei
         weights[c] = mean[c]
 
 
-@kernel
+@compiled
 def update_with_process(
     separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights,
     process_logs, noise_precision, process_values, residual, rng,

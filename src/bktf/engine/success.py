@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bktf.engine.history import History
 from bktf.product_forms import cp_tensors as cp
-from bktf.surrogate.posterior import Posterior
+from bktf.surrogate import Posterior
 
 Floats = NDArray[np.float64]
 

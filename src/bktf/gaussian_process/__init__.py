@@ -1,22 +1,26 @@
 """Infinite rank: a Gaussian process with a product kernel, sampled with its values integrated out."""
 
-from bktf.gaussian_process.conditional_process import ConditionalProcess, condition_process
-from bktf.gaussian_process.covariance import LOG_ODDS_HIGH, n_logs
+from bktf.gaussian_process.conditional_process import ConditionalProcess, condition_process, moments
+from bktf.gaussian_process.covariance import LOG_ODDS_HIGH, SQRT5, exponentiate, n_logs
 from bktf.gaussian_process.process_draws import MAX_GRID as MAX_PROCESS_GRID
 from bktf.gaussian_process.process_draws import ProcessDraws, moments_of_every_cell, moments_over_draws
 from bktf.gaussian_process.process_model import ProcessModel, ProcessProblem, empty_model, pair_separations
-from bktf.gaussian_process.process_sampler import START_NOISE_PRECISION, run_process_chain, run_sweeps, start_of_chain
+from bktf.gaussian_process.process_sampler import START_NOISE_PRECISION, ProcessChain, run_process_chain, run_sweeps, start_of_chain
 
 __all__ = [
     "LOG_ODDS_HIGH",
     "MAX_PROCESS_GRID",
+    "SQRT5",
     "START_NOISE_PRECISION",
     "ConditionalProcess",
+    "ProcessChain",
     "ProcessDraws",
     "ProcessModel",
     "ProcessProblem",
     "condition_process",
     "empty_model",
+    "exponentiate",
+    "moments",
     "moments_of_every_cell",
     "moments_over_draws",
     "n_logs",

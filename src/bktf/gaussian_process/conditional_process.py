@@ -11,20 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bktf._compiled.cholesky import solve_transposed
-from bktf._compiled.numba_options import kernel, part
+from bktf._compiled import compiled, compiled_part, solve_transposed
 from bktf._typing import Bools, Floats, Ints
 from bktf.gaussian_process import parameter_updates
 from bktf.gaussian_process.covariance import correlations
 from bktf.gaussian_process.process_model import pair_separations
-from bktf.product_forms.cp_tensors import Moments
+from bktf.product_forms import Moments
 
 MAX_JOINT = 256  # points that are drawn together; beyond that, block after block
 MIN_VARIANCE_SHARE = 1e-14  # of the variance before anything was observed: what is left of it is not known better than this
 JITTER_SHARE = 1e-10  # of the variance, added where a joint draw needs a factor of a covariance that is singular
 
 
-@kernel
+@compiled
 def prepare(separations, on_levels, logs, noise_precision, residuals, roots, coefficients):
     """Write U⁻ᵀ (n, n, K), C = Uᵀ·U, and C⁻¹·residual (n, K) of each draw into roots and coefficients; return whether all went well."""
     n_draws, n = residuals.shape
@@ -52,7 +51,7 @@ def prepare(separations, on_levels, logs, noise_precision, residuals, roots, coe
     return True
 
 
-@part
+@compiled_part
 def moments(covariance, sizes, coefficients, roots, means, variances, solved):
     """Write mean and variance (K,) of h at a point given its covariances (n, K); solved (n, K) becomes U⁻ᵀ·covariance."""
     n, n_draws = covariance.shape
@@ -74,7 +73,7 @@ def moments(covariance, sizes, coefficients, roots, means, variances, solved):
         variances[k] = max(variances[k], MIN_VARIANCE_SHARE * sizes[k])
 
 
-@kernel
+@compiled
 def moments_of_cells(table, starts, cells, sizes, coefficients, roots, means, variances):
     """Write mean and variance (N, K) of h at cells (N, D) of a table (M, n, K) of correlations with the observations."""
     n, n_draws = coefficients.shape

@@ -14,8 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf._compiled.numba_options import kernel, part
-from bktf._compiled.vector_loops import fill
+from bktf._compiled import compiled, compiled_part, fill
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +32,7 @@ def n_logs(n_dims: int) -> int:
     return n_dims + 2
 
 
-@kernel
+@compiled
 def exponentiate(x, buffer):
     """Overwrite x ≤ 0 with exp(x) to the last bit or two; buffer is as long as x.
 
@@ -54,13 +53,13 @@ def exponentiate(x, buffer):
         bits[i] += powers[i] << 52
 
 
-@part
+@compiled_part
 def share_of(log_odds):
     """ρ."""
     return 1.0 / (1.0 + math.exp(-log_odds))
 
 
-@part
+@compiled_part
 def correlations_along(distances, on_levels, log, buffer, out):
     """Write the correlation along one axis, without ρ, into out (P,); buffer is as long.
 
@@ -80,7 +79,7 @@ def correlations_along(distances, on_levels, log, buffer, out):
         out[p] *= 1.0 + r + r * r / 3.0
 
 
-@part
+@compiled_part
 def multiply_axis(along, on_levels, share, out):
     """Multiply out by κ_d, from the correlations along the axis."""
     constant = 0.0 if on_levels else share
@@ -88,7 +87,7 @@ def multiply_axis(along, on_levels, share, out):
         out[p] *= constant + (1.0 - constant) * along[p]
 
 
-@part
+@compiled_part
 def multiply_axes(along, on_levels, share, but, out):
     """Write the product of κ_d over all axes but one (all where `but` is no axis) into out, from the correlations along them (D, P)."""
     fill(1.0, out)
@@ -97,7 +96,7 @@ def multiply_axes(along, on_levels, share, but, out):
             multiply_axis(along[d], on_levels[d], share, out)
 
 
-@kernel
+@compiled
 def correlate(separations, on_levels, logs, along, out):
     """Write the correlations along each axis into along (D, P) and Π_d κ_d into out (P,); separations (D, P) as in `correlations_along`."""
     n_dims = on_levels.size

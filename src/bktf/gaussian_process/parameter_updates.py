@@ -10,17 +10,26 @@ import math
 
 import numpy as np
 
-from bktf._compiled.cholesky import draw_normal, factor_upper, pivoted_root, solve_transposed
-from bktf._compiled.numba_options import kernel, part
-from bktf._compiled.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW, MAX_SHRINKS
-from bktf._compiled.vector_loops import copy_into, inner
+from bktf._compiled import (
+    LOG_LENGTHSCALE_HIGH,
+    LOG_LENGTHSCALE_LOW,
+    MAX_SHRINKS,
+    compiled,
+    compiled_part,
+    copy_into,
+    draw_normal,
+    factor_upper,
+    inner,
+    pivoted_root,
+    solve_transposed,
+)
 from bktf.gaussian_process.covariance import LOG_ODDS_HIGH, correlate, correlations_along, multiply_axes, multiply_axis, share_of
 
 SLICE_WIDTH = 2.0  # standard deviations of the prior
 LOG_SIZE_LOW, LOG_SIZE_HIGH = math.log(1e-8), math.log(1e8)  # of a and τ
 
 
-@part
+@compiled_part
 def write_rows(values, size, nugget, C):
     """Write size·values (P,) into the rows of C's upper triangle, with a nugget on the diagonal."""
     first = 0
@@ -32,7 +41,7 @@ def write_rows(values, size, nugget, C):
         first += row.size
 
 
-@part
+@compiled_part
 def factor_at(separations, on_levels, logs, noise_precision, along, product, C):
     """Write the factor U of C at these parameters; return the log determinant, NaN without a factor.
 
@@ -43,7 +52,7 @@ def factor_at(separations, on_levels, logs, noise_precision, along, product, C):
     return factor_upper(C)
 
 
-@kernel
+@compiled
 def log_evidence(product, size, nugget, residual, C, solved):
     """Log N(residual; 0, C) without its constant, C = size·product + nugget·I; −∞ where C is not positive definite.
 
@@ -58,7 +67,7 @@ def log_evidence(product, size, nugget, residual, C, solved):
     return -0.5 * (log_det + inner(solved, solved))
 
 
-@part
+@compiled_part
 def log_prior(index, value, log_means, log_vars, noise_shape, noise_rate):
     """Of one parameter's logarithm: normal, or that of a gamma variable for the noise precision, the last index."""
     if index == log_means.size:
@@ -67,7 +76,7 @@ def log_prior(index, value, log_means, log_vars, noise_shape, noise_rate):
     return -0.5 * off * off / log_vars[index]
 
 
-@part
+@compiled_part
 def bounds(index, n_dims):
     """Between which numbers a parameter lies: log l_d, then log a, the log odds of ρ, log τ."""
     if index < n_dims:
@@ -75,7 +84,7 @@ def bounds(index, n_dims):
     return (-LOG_ODDS_HIGH, LOG_ODDS_HIGH) if index == n_dims + 1 else (LOG_SIZE_LOW, LOG_SIZE_HIGH)
 
 
-@part
+@compiled_part
 def product_at(index, trial, separations, on_levels, along, others, fresh, buffer, out):
     """Write Π_d κ_d where the parameter at `index` has its trial value into out; for an axis, its new correlations into fresh.
 
@@ -93,7 +102,7 @@ def product_at(index, trial, separations, on_levels, along, others, fresh, buffe
         copy_into(others, out)
 
 
-@kernel
+@compiled
 def update_parameters(
     separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, residual, logs, noise_precision, rng
 ):  # fmt: skip
@@ -139,7 +148,7 @@ def update_parameters(
     noise_precision[0] = math.exp(trial[n_logs])
 
 
-@kernel
+@compiled
 def draw_values(separations, on_levels, logs, noise_precision, residual, out, rng):
     """Write a draw of h at the observations given residual = h + noise into out.
 
@@ -173,7 +182,7 @@ def draw_values(separations, on_levels, logs, noise_precision, residual, out, rn
             out[i] += G[i, a] * z[a]
 
 
-@kernel
+@compiled
 def draw_parameters(n_dims, log_means, log_vars, logs, rng):
     """Write the parameters of a process, drawn from their priors, into logs (D + 2,)."""
     for index in range(logs.size):
@@ -186,7 +195,7 @@ def draw_parameters(n_dims, log_means, log_vars, logs, rng):
                 break
 
 
-@kernel
+@compiled
 def draw_prior(separations, on_levels, log_means, log_vars, logs, out, rng):
     """Write the parameters and the values of h at the observations, drawn from the prior, into logs and out."""
     draw_parameters(separations.shape[0], log_means, log_vars, logs, rng)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf._compiled.numba_options import record
+from bktf._compiled import record
 
 Floats = NDArray[np.float64]
 

@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bktf._compiled.numba_options import kernel, record
-from bktf._compiled.paced_calls import Progress, paced
+from bktf._compiled import Progress, compiled, paced, record
 from bktf._typing import Floats
 from bktf.gaussian_process.parameter_updates import draw_parameters, update_parameters
 from bktf.gaussian_process.process_model import ProcessProblem
@@ -21,7 +20,7 @@ class ProcessChain(NamedTuple):
     noise_precision: Floats  # (K,)
 
 
-@kernel
+@compiled
 def run_sweeps(problem, logs, noise_precision, kept, n_burn_in, first, count, rng):
     """Do `count` sweeps from sweep number `first`; write each one after burn-in into kept.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bktf.surrogate.posterior import Posterior
+from bktf.surrogate import Posterior
 
 
 def to_arviz(posterior: Posterior) -> Any:

@@ -8,7 +8,7 @@ from botorch.posteriors.fully_bayesian import GaussianMixturePosterior
 from gpytorch.distributions import MultivariateNormal
 
 from bktf._checks import whole_number
-from bktf.surrogate.posterior import Posterior
+from bktf.surrogate import Posterior
 
 MIN_VARIANCE = 1e-6  # share of the variance of y that every draw keeps, so that covariances can be factorised
 

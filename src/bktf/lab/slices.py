@@ -13,7 +13,7 @@ from bktf.engine import Objective
 from bktf.lab.results_table import settable
 from bktf.lab.space_file import LabSpace, as_text
 from bktf.spaces import Parameter
-from bktf.surrogate.posterior import Posterior
+from bktf.surrogate import Posterior
 
 Floats = NDArray[np.float64]
 

@@ -21,7 +21,7 @@ from bktf.lab.results_table import Row, Table, read_table, settable
 from bktf.lab.slices import is_continuous
 from bktf.lab.space_file import LabError, LabSpace, read_lab_space
 from bktf.spaces import Feasibility, LinearConstraint, Parameter, values_at
-from bktf.surrogate.posterior import Posterior
+from bktf.surrogate import Posterior
 
 Floats = NDArray[np.float64]
 

@@ -14,10 +14,10 @@ Notation
 
 import numpy as np
 
-from bktf._compiled.numba_options import kernel, part
+from bktf._compiled import compiled, compiled_part
 
 
-@part
+@compiled_part
 def hull_vertices(x, y, n, chosen):
     """Write the places of the hull's vertices among n planar points into chosen and return how many there are.
 
@@ -56,7 +56,7 @@ def hull_vertices(x, y, n, chosen):
     return count
 
 
-@part
+@compiled_part
 def chain(x, y, points, n, side):
     """Keep in points (in order of x, overwritten) those on the lower (side 1) or upper (side −1) hull; return how many."""
     count = 0
@@ -74,7 +74,7 @@ def chain(x, y, points, n, side):
     return count
 
 
-@part
+@compiled_part
 def maximise(first, second, additive, starts, allowed, cell):
     """Write the best cell of the box into cell (D,) and return its value; every axis must have an allowed point."""
     n_dims = starts.size - 1
@@ -146,7 +146,7 @@ def maximise(first, second, additive, starts, allowed, cell):
     return best
 
 
-@kernel
+@compiled
 def maximise_all(first, second, additive, starts, allowed, cells):
     """Write the best cell of each of K forms, given as (K, M) coordinates, into cells (K, D); return their values (K,)."""
     values = np.empty(first.shape[0])

@@ -21,7 +21,7 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from bktf.axis_kernels.categorical import MAX_LEVELS
+from bktf.axis_kernels import MAX_LEVELS
 
 Floats = NDArray[np.float64]
 

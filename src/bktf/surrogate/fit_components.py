@@ -4,9 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bktf._compiled.numba_options import announce_compilation
-from bktf._compiled.paced_calls import Progress
-from bktf._compiled.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
+from bktf._compiled import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW, Progress, announce_compilation
 from bktf._typing import Floats
 from bktf.axis_kernels import Axis
 from bktf.components import (

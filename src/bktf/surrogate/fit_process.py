@@ -2,18 +2,16 @@
 
 import numpy as np
 
-from bktf._compiled.numba_options import announce_compilation
-from bktf._compiled.paced_calls import Progress
-from bktf._compiled.slice_sampling import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW
+from bktf._compiled import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW, Progress, announce_compilation
 from bktf.axis_kernels import dense
 from bktf.gaussian_process import (
+    ProcessChain,
     ProcessDraws,
     condition_process,
     run_process_chain,
     run_sweeps,
     start_of_chain,
 )
-from bktf.gaussian_process.process_sampler import ProcessChain
 from bktf.surrogate.model_spec import ModelSpec
 from bktf.surrogate.problems import Data, make_process_problem
 from bktf.surrogate.run_chains import ChainCall, RunOptions, run_chains

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bktf._typing import Bools, Floats, Ints
-from bktf.acquisition import Draws, choose, points_of
-from bktf.acquisition.improvement import expected_excess, improvement_beyond
+from bktf.acquisition import Draws, choose, expected_excess, improvement_beyond, points_of
 from bktf.axis_kernels import Axis, check_points
 from bktf.product_forms import Moments
 from bktf.surrogate.diagnostics import OBSERVED, OTHER, UNSEEN, Diagnostics, diagnose

@@ -17,8 +17,8 @@ from optuna.distributions import (
 from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from bktf import _optimize_checks as checks
-from bktf._optimize_checks import Callback
+from bktf.optimize import argument_checks as checks
+from bktf.optimize.argument_checks import Callback
 from bktf.optuna_sampler import INTERRUPTED, objective_of, read_published
 
 Function = Callable[[dict[str, Any]], SupportsFloat]

@@ -1,35 +1,30 @@
-"""`minimize` and `maximize`: one call on an Optuna study with `BKTFSampler`."""
+"""`Result`: what an optimisation found, and what the model says of it."""
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 import numpy as np
-import optuna
-from optuna.storages import BaseStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from bktf._checks import MAX_TRIALS, whole_number
-from bktf._evaluation import Function, Run, evaluate_all, with_value
-from bktf._optimize_checks import Callback, check_keywords, check_storage
-from bktf.engine import Direction, Engine, History, Model, Suggestion, improvement_baseline
+from bktf.engine import Engine, History, Model, Suggestion, improvement_baseline
+from bktf.optimize.evaluation import with_value
 from bktf.optuna_sampler import (
     INTERRUPTED,
     POOR_SEARCH,
     BKTFSampler,
     TrialConverter,
     objective_of,
-    parameter_names,
     read_all,
 )
-from bktf.spaces import Parameter, can_be_modelled, parameters_of, read_space, values_at
-from bktf.surrogate.posterior import Posterior
+from bktf.spaces import Parameter, values_at
+from bktf.surrogate import Posterior
 
 NOTHING_TO_MODEL = "every parameter of this space has a single value, so there is nothing to model"
-RESULT_NOTE = "bktf: the result of the evaluations before is this exception's attribute `result`"
 MIN_DIFFERENCE = 0.1  # in standard deviations, between best expected and best observed, to mention
 
 
@@ -176,135 +171,7 @@ def _as_text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def minimize(
-    fn: Function,
-    space: Mapping[str, Any],
-    n_trials: int | None = 50,
-    *,
-    seed: int | None = None,
-    timeout: float | None = None,
-    n_jobs: int = 1,
-    storage: str | BaseStorage | None = None,
-    study_name: str | None = None,
-    callbacks: Iterable[Callback] = (),
-    catch: type[Exception] | Iterable[type[Exception]] = (),
-    show_progress_bar: bool | None = None,
-    **settings: Any,
-) -> Result:
-    """Find the parameters where fn is smallest.
-
-    Args:
-        fn: takes a dictionary of parameters and returns a number. NaN marks a failed evaluation:
-            its neighbourhood is avoided, and the run goes on.
-        space: by parameter name one of
-            (1.0, 10.0): any number in between; (1, 10): any whole number in between;
-            range(0, 100, 5), or a list of increasing numbers: exactly those values, ordered;
-            bktf.choices("a", "b"): a category; bktf.choices("low", "high", ordered=True): an
-            ordered one; any Optuna distribution, as FloatDistribution(1e-5, 1.0, log=True).
-        n_trials: evaluations to make now (with `storage`, beyond those that are there); None to go
-            on until `timeout`. At most 10 million.
-        seed: makes the run reproducible.
-        timeout: seconds after which no further evaluation is started.
-        n_jobs: evaluations at a time, in threads; -1 for one per processor.
-        storage: where trials are kept, as "sqlite:///study.db"; a later call with the same storage
-            and study_name goes on from there.
-        study_name: name of the study in the storage; by default "bktf".
-        callbacks: functions of (study, trial), called after each evaluation; `study.stop()` in one
-            of them ends the run.
-        catch: exceptions of fn that count as a failed evaluation; any other ends the run, with the
-            result so far as its attribute `result`.
-        show_progress_bar: by default where the output is a terminal.
-        settings: everything else goes to `bktf.BKTFSampler`: acquisition, rank, feasible,
-            allow_repeats, noise_std, …
-
-    Ctrl-C ends the run and returns what there is.
-    """
-    check_keywords("minimize", settings, minimize, BKTFSampler)
-    run = Run(fn, n_trials, timeout, n_jobs, callbacks, catch, show_progress_bar)
-    target = Target("minimize", space, seed, storage, study_name, settings)
-    return _optimize(run, target)
-
-
-def maximize(
-    fn: Function,
-    space: Mapping[str, Any],
-    n_trials: int | None = 50,
-    *,
-    seed: int | None = None,
-    timeout: float | None = None,
-    n_jobs: int = 1,
-    storage: str | BaseStorage | None = None,
-    study_name: str | None = None,
-    callbacks: Iterable[Callback] = (),
-    catch: type[Exception] | Iterable[type[Exception]] = (),
-    show_progress_bar: bool | None = None,
-    **settings: Any,
-) -> Result:
-    """Find the parameters where fn is largest; everything as in `bktf.minimize`."""
-    check_keywords("maximize", settings, minimize, BKTFSampler)
-    run = Run(fn, n_trials, timeout, n_jobs, callbacks, catch, show_progress_bar)
-    target = Target("maximize", space, seed, storage, study_name, settings)
-    return _optimize(run, target)
-
-
-@dataclass(frozen=True)
-class Target:
-    """The space, the study that stores the trials, and the sampler; as given to `minimize`."""
-
-    direction: Direction
-    space: Mapping[str, Any]
-    seed: int | None
-    storage: str | BaseStorage | None
-    study_name: str | None
-    settings: Mapping[str, Any]  # of the sampler
-
-    def open_study(self, sampler: BKTFSampler) -> Study:
-        """A new study, or the one of this name in the storage."""
-        name = self.study_name or ("bktf" if self.storage is not None else None)
-        study = optuna.create_study(
-            direction=self.direction,
-            sampler=sampler,
-            storage=self.storage,
-            study_name=name,
-            load_if_exists=True,
-        )
-        direction = objective_of(study).direction
-        if direction != self.direction:
-            there = f"the study {name!r} in this storage is there to {direction}"
-            raise ValueError(f"{there}; give another study_name")
-        return study
-
-
-def _optimize(run: Run, target: Target) -> Result:
-    """`minimize` or `maximize`."""
-    run = run.checked()
-    check_storage(target.storage, target.study_name)
-    settings = dict(target.settings)
-    distributions, ordinal = read_space(target.space)
-    ordinal |= frozenset(parameter_names(settings.pop("ordinal", ())))
-    sampler = BKTFSampler(seed=target.seed, search_space=distributions, ordinal=ordinal, **settings)
-    modelled = {name: d for name, d in distributions.items() if can_be_modelled(d)}
-    parameters = parameters_of(modelled, ordinal)
-    level = optuna.logging.get_verbosity()
-    # One line per trial would break the bar; of failures, those with an exception are of interest.
-    min_level = optuna.logging.WARNING if run.catch else optuna.logging.ERROR
-    optuna.logging.set_verbosity(max(level, min_level))
-    try:
-        study = target.open_study(sampler)
-        try:
-            message = evaluate_all(run, study, distributions, sampler.is_exhausted)
-        except Exception as error:
-            if with_value(study):
-                result = _result(study, "an evaluation raised an exception", parameters, sampler)
-                error.result = result  # type: ignore[attr-defined]
-                error.add_note(RESULT_NOTE)
-            raise
-        return _result(study, message, parameters, sampler)
-    finally:
-        optuna.logging.set_verbosity(level)
-
-
-def _result(
+def make_result(
     study: Study,
     message: str,
     parameters: tuple[Parameter, ...],
