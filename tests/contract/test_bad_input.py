@@ -66,6 +66,19 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"n_chains": 10**29}, "n_chains must be a whole number of at most 10000;"),
     ({"rank": 10**29}, "rank must be a whole number of at most 10000;"),
     ({"n_threads": 10**9}, "n_threads must be a whole number of at most 10000;"),
+    ({"active": [0, 1]}, "must name dimensions"),
+    ({"active": 5}, "active must list"),
+    ({"active": [("a", 0)]}, "must name dimensions"),
+    ({"active": [(True, False)]}, "must name dimensions"),
+    ({"axes": None}, "axes must be a list"),
+    ({"axes": 5}, "axes must be a list"),
+    ({"n_threads": "a"}, "n_threads must be a whole number"),
+    ({"n_threads": -1}, "n_threads must be a whole number"),
+    ({"shared_lengthscales": "no"}, "True or False"),
+    ({"noise_std": True}, "noise_std must be"),
+    ({"y": Y + 1j}, "real numbers"),
+    ({"y": np.ma.masked_array(Y, [False, True, False])}, "y must be finite"),
+    ({"kernel": [np.zeros((5, 5)), "matern32"]}, "positive diagonal"),
 ]
 
 
@@ -228,6 +241,36 @@ def test_an_ordinal_name_that_no_trial_has_is_said_once(caplog: pytest.LogCaptur
     assert warnings("size", "siez") == [
         "bktf: ordinal names 'siez', which no trial has so far; the categorical parameters are 'size'. Check the spelling"
     ]
+
+
+def test_arguments_of_minimize_are_checked() -> None:
+    space = {"size": bktf.choices("s", "m"), "x": (0.0, 1.0)}
+    with pytest.raises(ValueError, match="got a single string"):
+        bktf.minimize(lambda p: p["x"], space, ordinal="size")
+    with pytest.raises(ValueError, match="'typo' is none"):
+        bktf.minimize(lambda p: p["x"], space, ordinal=["typo"])
+    with pytest.raises(TypeError, match="the search space is the argument `space`"):
+        bktf.minimize(lambda p: p["x"], space, search_space={})
+
+
+def test_choices_that_count_as_equal_are_refused() -> None:
+    for values in ((1, True), (0, False), (1, 1.0)):
+        with pytest.raises(ValueError, match="which count as equal"):
+            bktf.choices(*values)
+
+
+def test_odd_arguments_elsewhere_get_clear_errors() -> None:
+    posterior = bktf.fit(AXES, X, Y, seed=seeded(0), **SHORT)
+    for period in ("x", None, -1.0):
+        with pytest.raises(ValueError, match="the period must be"):
+            bktf.Periodic(period)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="takes a bktf"):
+        bktf.leave_one_out(3)  # type: ignore[arg-type]
+    for index in ([False, True, False], [0.7]):
+        with pytest.raises(ValueError, match="index must list"):
+            bktf.leave_one_out(posterior, index=index)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="level must lie"):
+        bktf.leave_one_out(posterior, index=[0]).coverage(90)
 
 
 @pytest.mark.parametrize("name", ["lengthscale_log_var", "noise_shape", "noise_rate", "weight_var"])

@@ -5,6 +5,7 @@ import itertools
 import logging
 import math
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -15,10 +16,11 @@ from typing import Any
 import numpy as np
 import optuna
 import pytest
-from optuna.distributions import FloatDistribution
+from optuna.distributions import FloatDistribution, IntDistribution
 from optuna.trial import TrialState
 
 import bktf
+from bktf.surrogate.warping import Warp
 from seeds import seeded
 
 SQUARE = {"x": (-5.0, 5.0), "y": (-5.0, 5.0)}
@@ -219,3 +221,73 @@ def test_numpy_numbers_are_fine_as_values_and_logging_stays_as_it_was(caplog: py
         result = bktf.minimize(lambda p: np.float32(p["x"]), {"x": (0.0, 1.0)}, n_trials=7, seed=seeded(0))
     assert isinstance(result.fun, float)
     assert not caplog.records
+
+
+def test_a_finite_space_with_a_feasible_function_is_tried_once_and_stops() -> None:
+    space = {"a": (0, 4), "b": (0, 4)}
+    result = bktf.minimize(lambda p: p["a"] + p["b"], space, n_trials=30, feasible=lambda p: bool(p["a"] == p["b"]), seed=seeded(0))
+    assert len(result.study.trials) == 5
+    assert result.message == "every point was tried"
+    assert result.suggest(1) == []
+
+
+def test_a_resumed_run_answers_for_the_space_it_was_given(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/run.db"
+    bktf.minimize(lambda p: p["x"], {"x": (0.0, 1.0)}, n_trials=6, seed=seeded(0), storage=storage)
+    narrower = bktf.minimize(lambda p: p["x"], {"x": (0.5, 1.0)}, n_trials=6, seed=seeded(0), storage=storage)
+    assert narrower.x["x"] >= 0.5
+    assert "smallest value" in str(narrower)
+    wider = bktf.minimize(lambda p: p["x"] + p["y"], {"x": (0.0, 1.0), "y": (0.0, 1.0)}, n_trials=3, seed=seeded(0), storage=storage)
+    assert set(wider.x) == {"x", "y"}
+    assert "smallest value" in str(wider)
+
+
+@pytest.mark.parametrize(
+    "entry", [FloatDistribution(1.0, 1.00000001, log=True), FloatDistribution(5.0, 5.0000001), IntDistribution(2**53, 2**53 + 6)]
+)
+def test_a_range_too_narrow_for_its_size_is_drawn_independently(entry: Any) -> None:
+    result = bktf.minimize(lambda p: float(p["x"]) * 0 + p["y"], {"x": entry, "y": (0.0, 1.0)}, n_trials=10, seed=seeded(0))
+    assert result.nfev == 10
+
+
+def test_values_over_hundreds_of_decades_are_compressed() -> None:
+    result = bktf.minimize(lambda p: 10.0 ** p["x"], {"x": (-200.0, 200.0)}, n_trials=12, seed=seeded(0))
+    assert result.fun < 1e-50  # holds for the start alone: one of its first four points lies in the lowest quarter
+    for y in ([1e308, -1e308, 0.0], [1e-300, 1e300, 1.0], [2.0, 2.0, 2.0], [5.0]):
+        values = np.array(y)
+        for oriented in (values, -values):
+            squeezed = Warp.of(oriented).forward(oriented)
+            assert np.all(np.isfinite(squeezed))
+            assert np.array_equal(np.argsort(squeezed, kind="stable"), np.argsort(oriented, kind="stable"))
+
+
+def test_what_a_result_says_is_true() -> None:
+    exhausted = bktf.minimize(lambda p: float(p["a"]), {"a": (0, 3), "b": (0, 3)}, n_trials=20, seed=seeded(0))
+    assert "expected of one more" not in str(exhausted)
+    stopped = bktf.minimize(
+        lambda p: p["x"], {"x": (0.0, 1.0)}, n_trials=9, seed=seeded(0), timeout=1000, callbacks=[lambda study, _: study.stop()]
+    )  # fmt: skip
+    assert stopped.message == "stopped early"
+
+
+def test_an_interrupted_evaluation_is_not_a_failure() -> None:
+    def interrupted(params: dict[str, Any]) -> float:
+        if len(seen) == 7:
+            raise KeyboardInterrupt
+        seen.append(params)
+        return float(params["x"])
+
+    seen: list[dict[str, Any]] = []
+    result = bktf.minimize(interrupted, {"x": (0.0, 1.0)}, n_trials=20, seed=seeded(0))
+    assert str(result).startswith(f"smallest value {result.fun:.6g} after 7 evaluations; interrupted")
+    assert result._model.chance is None
+
+
+def test_a_result_pickles_after_failures_and_questions() -> None:
+    result = bktf.minimize(_fails_above, {"x": (0.0, 1.0)}, n_trials=12, seed=seeded(0))
+    batch = result.suggest(2)
+    assert pickle.loads(pickle.dumps(result)).suggest(2) == batch
+
+
+def _fails_above(params: dict[str, Any]) -> float:
+    return math.nan if params["x"] > 0.6 else float(params["x"])

@@ -99,6 +99,14 @@ def test_failed_points_are_not_tried_again() -> None:
     assert len(study.trials) == len(set(points(study))) == 20
 
 
+def test_steps_are_one_point_whatever_their_rounding() -> None:
+    study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(0)))
+    for value in (0.3, 0.6, 0.7):
+        study.enqueue_trial({"a": value})
+    study.optimize(lambda t: (t.suggest_float("a", 0, 1, step=0.1) - 0.5) ** 2, n_trials=30)
+    assert sorted(round(10 * t.params["a"]) for t in study.trials) == list(range(11))
+
+
 # --- reproducible, resumable -------------------------------------------------------------------------------------
 
 SCRIPT = """
@@ -202,6 +210,15 @@ def test_four_processes_on_one_database_hardly_repeat_each_other(tmp_path: Path)
     # Two workers may ask at the same moment: no point was tried twice in five runs of 40 trials
     # on a busy machine. Were it one trial in a hundred, the limit would be exceeded with a chance of 2e-7.
     assert 40 - len(set(points(study))) <= 6
+
+
+def test_threads_at_the_end_of_a_finite_space_do_not_repeat(caplog: pytest.LogCaptureFixture) -> None:
+    study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(0)))
+    with caplog.at_level(logging.WARNING, "bktf"):
+        study.optimize(bowl, n_trials=130, n_jobs=4)
+    done = [(t.params["x"], t.params["y"]) for t in study.trials if t.state == TrialState.COMPLETE]
+    assert len(done) == len(set(done)) == 100
+    assert len([r for r in caplog.records if "every point" in r.getMessage()]) == 1
 
 
 def test_long_suggestions_are_published_in_pieces() -> None:
@@ -400,7 +417,8 @@ def test_noise_makes_good_points_worth_repeating() -> None:
 
 def test_the_preset_of_the_paper_sets_what_the_paper_says_and_can_be_overridden() -> None:
     strategy = bktf.BKTFSampler(preset="paper").settings
-    assert (strategy.acquisition, strategy.rank, strategy.n_sweeps, strategy.n_burn_in, strategy.n_chains) == ("max", 2, 400, 200, 1)
+    assert (strategy.acquisition, strategy.rank, strategy.components.rank) == ("max", 2, 2)
+    assert tuple(strategy.components.lengths) == (400, 200, 1)
     assert strategy.n_startup(3) == 3
     assert bktf.BKTFSampler(preset="paper", acquisition="ei").settings.acquisition == "ei"
     assert len(set(points(run(bowl, 12, preset="paper")))) == 12

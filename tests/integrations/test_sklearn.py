@@ -1,5 +1,6 @@
 """BKTFSearchCV against scikit-learn itself."""
 
+import math
 import warnings
 from typing import Any
 
@@ -125,3 +126,41 @@ def test_scikit_learns_own_checks_find_no_more_than_in_its_own_search() -> None:
     theirs = RandomizedSearchCV(LogisticRegression(), {"C": [0.1, 1.0, 2.0]}, n_iter=2, random_state=0, cv=2, error_score="raise")
     ours = BKTFSearchCV(LogisticRegression(), {"C": [0.1, 1.0, 2.0]}, n_iter=2, random_state=0, cv=2, error_score="raise")
     assert failed_checks(ours) <= failed_checks(theirs)
+
+
+@pytest.mark.parametrize("rank", ["auto", math.inf, 2])
+def test_a_rank_reaches_the_sampler_and_tries_what_the_sampler_would(rank: float | str) -> None:
+    settings = {"rank": rank, "n_startup_trials": 4}
+    space: dict[str, optuna.distributions.BaseDistribution] = {"C": optuna.distributions.FloatDistribution(1e-2, 1e2, log=True)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of a rank alone; see the next test
+        search = BKTFSearchCV(SVC(), space, n_iter=7, random_state=0, sampler_settings=settings).fit(X, y)
+    sampler = search.study_.sampler
+    assert isinstance(sampler, bktf.BKTFSampler)
+    assert sampler.settings.rank == rank
+    alone = optuna.create_study(
+        direction="maximize", sampler=bktf.BKTFSampler.from_settings(sampler.settings, seed=sampler._seed, search_space=space)
+    )
+    for trial in search.study_.trials:
+        asked = alone.ask(space)
+        assert asked.params == trial.params
+        alone.tell(asked, trial.value)
+
+
+def test_ranks_are_checked_and_warned_of_as_in_the_sampler() -> None:
+    def fitted(**settings: Any) -> Any:
+        return BKTFSearchCV(SVC(), SPACE, n_iter=1, random_state=0, sampler_settings=settings).fit(X, y)
+
+    for settings, message in (
+        ({"rank": 0}, "rank must be a whole number of at least 1"),
+        ({"rank": "infinite"}, r"\"auto\", or math\.inf"),
+        ({"rank": math.inf, "offsets": True}, "offsets is about components"),
+        ({"rank": math.inf, "acquisition": "max"}, "searches whole draws"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fitted(**settings)
+    with pytest.warns(FutureWarning, match="that many components on every space"):
+        fitted(rank=2)
+    with pytest.warns(FutureWarning, match=r"model='process' is now written rank=math\.inf"):
+        former = fitted(model="process")
+    assert former.study_.sampler.settings.rank == math.inf

@@ -10,55 +10,128 @@ then write the same bug into the new code.
 from dataclasses import dataclass
 
 # Test files that are about a part of the package, by their names.
-CHOICE = ("unit/test_model_choice.py", "contract/test_sampler_review.py", "contract/test_sampler.py")
+CHOICE = (
+    "unit/test_model_choice.py",
+    "contract/test_rank.py",
+    "contract/test_sampler.py",
+)
 ENGINE = (
-    "unit/test_engine.py", "unit/test_suggestion.py", "unit/test_model_choice.py", "unit/test_restrictions.py",
-    "unit/test_outliers.py", "contract/test_sampler_review.py", "contract/test_sampler.py", "contract/test_optimize.py",
-)  # fmt: skip
+    "unit/test_engine.py",
+    "unit/test_suggestion.py",
+    "unit/test_model_choice.py",
+    "unit/test_restrictions.py",
+    "unit/test_outliers.py",
+    "contract/test_optuna_studies.py",
+    "contract/test_sampler.py",
+    "contract/test_optimize.py",
+)
 SAMPLER = (
-    "contract/test_sampler_rules.py", "contract/test_sampler.py", "contract/test_sampler_review.py", "contract/test_review.py",
-    "contract/test_optuna_contract.py", "contract/test_optimize.py",
-)  # fmt: skip
+    "unit/test_start_rules.py",
+    "unit/test_sampler_space.py",
+    "contract/test_sampler_rules.py",
+    "contract/test_rank.py",
+    "contract/test_sampler.py",
+    "contract/test_optuna_studies.py",
+    "contract/test_optuna_contract.py",
+    "contract/test_optimize.py",
+)
 SUBSET = ("unit/test_subset.py", "unit/test_model_choice.py")
-OUTLIERS = ("unit/test_outliers.py", "contract/test_sampler_review.py", "contract/test_sampler.py")
-PRUNED = ("unit/test_pruned_trials.py", "contract/test_sampler_review.py", "contract/test_sampler.py")
-FEASIBILITY = ("unit/test_feasibility.py", "unit/test_restrictions.py", "contract/test_sampler.py")
+OUTLIERS = (
+    "unit/test_outlier_rules.py",
+    "unit/test_outliers.py",
+    "contract/test_optuna_studies.py",
+    "contract/test_sampler.py",
+)
+PRUNED = (
+    "unit/test_pruned_trials.py",
+    "contract/test_optuna_studies.py",
+    "contract/test_sampler.py",
+)
+FEASIBILITY = ("unit/test_feasible_points.py", "unit/test_restrictions.py", "contract/test_sampler.py")
 READING = ("contract/test_reading_trials.py", "contract/test_sampler_rules.py", "contract/test_sampler.py")
 HISTORY = (
     "unit/test_history.py",
     "contract/test_reading_trials.py",
     "unit/test_pruned_trials.py",
     "contract/test_sampler.py",
-    "contract/test_sampler_review.py",
-    "contract/test_review.py",
+    "contract/test_optuna_studies.py",
+    "contract/test_optimize.py",
 )
-STRATEGY = ("unit/test_suggestion.py", "unit/test_model_choice.py", *SAMPLER)
-WARP = ("unit/test_engine.py", "unit/test_model_choice.py", "contract/test_sampler_review.py")
+SETTINGS = ("unit/test_suggestion.py", "unit/test_model_choice.py", *SAMPLER)
+WARP = (
+    "unit/test_engine.py",
+    "unit/test_model_choice.py",
+    "contract/test_optimize.py",
+)
 PRIORS = (
+    "unit/test_default_priors.py",
     "unit/test_priors.py",
-    "unit/test_local.py", "unit/test_gibbs.py", "contract/test_fit.py", "contract/test_infinite_rank.py", "contract/test_bad_input.py",
+    "unit/test_gaussian_process.py",
+    "unit/test_gibbs.py",
+    "contract/test_fit.py",
+    "contract/test_infinite_rank.py",
+    "contract/test_bad_input.py",
     "statistical/test_prior_preservation.py",
-)  # fmt: skip
-START = (
-    "unit/test_design.py",
-    "unit/test_space.py",
-    "unit/test_feasibility.py",
-    "contract/test_sampler.py",
-    "contract/test_sampler_review.py",
 )
-ACQUISITION = ("unit/test_acquisition.py", "unit/test_restrictions.py", "unit/test_local.py")
-RESTRICTIONS = ("unit/test_restrictions.py", "unit/test_feasibility.py", "unit/test_acquisition.py", "contract/test_sampler.py")
-LOCAL = (
-    "unit/test_local.py", "unit/test_engine.py", "unit/test_acquisition.py", "contract/test_fit.py", "contract/test_infinite_rank.py",
-)  # fmt: skip
-SPACE = ("unit/test_space.py", "contract/test_optimize.py", "contract/test_sampler.py")
-REFINEMENT = ("unit/test_refinement.py", "unit/test_space.py", "contract/test_sampler.py")
-OPTIMIZE = ("unit/test_result.py", "contract/test_optimize.py", "end_to_end/test_interrupt.py", "contract/test_review.py")
-LAB = ("end_to_end/test_lab.py", "end_to_end/test_lab_words.py", "unit/test_feasibility.py")
+START = (
+    "unit/test_start_rules.py",
+    "unit/test_design.py",
+    "unit/test_parameters.py",
+    "unit/test_feasible_points.py",
+    "contract/test_sampler.py",
+    "contract/test_optuna_studies.py",
+    "contract/test_optimize.py",
+)
+ACQUISITION = (
+    "unit/test_process_scores.py",
+    "unit/test_posterior_view.py",
+    "unit/test_scores.py",
+    "unit/test_acquisition.py",
+    "unit/test_restrictions.py",
+    "unit/test_gaussian_process.py",
+)
+RESTRICTIONS = (
+    "unit/test_rare_cells.py",
+    "unit/test_scores.py",
+    "unit/test_restrictions.py",
+    "unit/test_feasible_points.py",
+    "unit/test_acquisition.py",
+    "contract/test_sampler.py",
+)
+GAUSSIAN_PROCESS = (
+    "unit/test_gaussian_process.py",
+    "unit/test_engine.py",
+    "unit/test_acquisition.py",
+    "contract/test_fit.py",
+    "contract/test_infinite_rank.py",
+)
+SPACE = ("unit/test_whole_numbers.py", "unit/test_parameters.py", "contract/test_optimize.py", "contract/test_sampler.py")
+REFINEMENT = ("unit/test_axis_refinement.py", "unit/test_parameters.py", "contract/test_sampler.py")
+OPTIMIZE = (
+    "unit/test_result.py",
+    "contract/test_optimize.py",
+    "end_to_end/test_interrupt.py",
+    "contract/test_bad_input.py",
+)
+LAB = (
+    "unit/test_results_table.py",
+    "unit/test_lab_rules.py",
+    "unit/test_start_rules.py",
+    "end_to_end/test_lab.py",
+    "end_to_end/test_lab_words.py",
+    "end_to_end/test_lab_space.py",
+    "unit/test_feasible_points.py",
+)
 POSTERIOR = (
-    "unit/test_posterior.py", "unit/test_improvement.py", "unit/test_local.py", "contract/test_fit.py", "contract/test_infinite_rank.py",
+    "unit/test_standardisation.py",
+    "unit/test_posterior.py",
+    "unit/test_improvement.py",
+    "unit/test_gaussian_process.py",
+    "contract/test_fit.py",
+    "contract/test_infinite_rank.py",
+    "contract/test_saved_posteriors.py",
     "contract/test_former_version.py",
-)  # fmt: skip
+)
 DIAGNOSTICS = ("unit/test_diagnostics.py", "unit/test_posterior.py")
 
 
@@ -81,7 +154,7 @@ MUTATIONS = (
         file="engine/model_choice.py",
         old="if size == math.inf or mostly_unordered or is_long:",
         new="if size < math.inf or mostly_unordered or is_long:",
-        breaks="with model auto a continuous space has components, a finite one never",
+        breaks="with rank auto a continuous space has components, a finite one never",
         tests=CHOICE,
     ),
     Mutation(
@@ -142,25 +215,25 @@ MUTATIONS = (
     ),
     Mutation(
         name="known noise not passed on",
-        file="engine/model_choice.py",
-        old="noise_std=settings.noise_std,",
-        new='noise_std=None if model["rank"] == 0 else settings.noise_std,',
+        file="engine/settings.py",
+        old="process=replace(PROCESS, **both, **",
+        new="process=replace(PROCESS, **",
         breaks="a process learns the noise although it is known",
         tests=CHOICE,
     ),
     Mutation(
         name="one component less beside main effects",
         file="engine/model_choice.py",
-        old="[tuple(range(n_dims))] * settings.rank",
-        new="[tuple(range(n_dims))] * (settings.rank - 1)",
+        old="[tuple(range(n_dims))] * int(settings.components.rank)",
+        new="[tuple(range(n_dims))] * (int(settings.components.rank) - 1)",
         breaks="with main_effects there is one component of all dimensions too few",
         tests=CHOICE,
     ),
     Mutation(
         name="warped values shown",
         file="engine/model_choice.py",
-        old="        compress=False,\n",
-        new="",
+        old="replace(settings, compress=False, rank=rank,",
+        new="replace(settings, rank=rank,",
         breaks="what is shown to people may be of warped values",
         tests=(*CHOICE, "contract/test_optimize.py"),
     ),
@@ -234,7 +307,7 @@ MUTATIONS = (
         old="return n_dims + self.startup_beyond_dims",
         new="return n_dims",
         breaks="the model is used four trials too early",
-        tests=STRATEGY,
+        tests=SETTINGS,
     ),
     Mutation(
         name="burn-in and kept sweeps exchanged",
@@ -242,7 +315,7 @@ MUTATIONS = (
         old="BURN_IN = 85",
         new="BURN_IN = 15",
         breaks="with n_sweeps alone only 15 per cent are dropped",
-        tests=STRATEGY,
+        tests=SETTINGS,
     ),
     Mutation(
         name="seeds that collide",
@@ -250,7 +323,81 @@ MUTATIONS = (
         old="np.random.SeedSequence(numbers)",
         new="np.random.SeedSequence(sum(numbers))",
         breaks="seed 0 at trial 1 draws what seed 1 draws at trial 0",
-        tests=STRATEGY,
+        tests=SETTINGS,
+    ),
+    Mutation(
+        name="sweeps of components at infinite rank",
+        file="engine/settings.py",
+        old="(lengths if is_process else {})",
+        new="{}",
+        breaks="n_sweeps, n_burn_in and n_chains do nothing with rank=math.inf",
+        tests=SETTINGS,
+    ),
+    Mutation(
+        name="shown process of a fixed length",
+        file="engine/model_choice.py",
+        old="n_sweeps=lengths.n_burn_in + max(lengths.n_kept, SHOWN_KEPT),",
+        new="n_sweeps=64,",
+        breaks="a result of rank=math.inf with a long burn-in cannot be shown",
+        tests=CHOICE,
+    ),
+    Mutation(
+        name="settings of components accepted at infinite rank",
+        file="engine/settings.py",
+        old='if is_process and (any(flags.values()) or chosen.get("main_effects")):',
+        new="if is_process and any(flags.values()):",
+        breaks="main_effects is accepted with rank=math.inf and does nothing",
+        tests=SETTINGS,
+    ),
+    Mutation(
+        name="whole draws of a process",
+        file="engine/settings.py",
+        old="self.rank == math.inf or self.components.residual_process",
+        new="self.rank == math.inf",
+        breaks="acquisitions of whole draws are accepted beside a residual process",
+        tests=SETTINGS,
+    ),
+    Mutation(
+        name="the rank of the preset forgotten",
+        file="optuna_sampler/former_spellings.py",
+        old='PRESETS[preset].get("rank", AUTO_RANK)',
+        new="AUTO_RANK",
+        breaks='model="components" with the preset paper has three components instead of two',
+        tests=SETTINGS,
+    ),
+    Mutation(
+        name="both without a residual process",
+        file="optuna_sampler/former_spellings.py",
+        old='{"rank": rank, "residual_process": True}',
+        new='{"rank": rank}',
+        breaks='model="both" has components alone',
+        tests=SETTINGS,
+    ),
+    Mutation(
+        name="a refused rank is warned of first",
+        file="optuna_sampler/sampler.py",
+        old="""        self._settings = make_settings(preset, changes)
+        if model is None:  # and the rank was not refused
+            warning = changed_meaning(preset, changes)
+        if warning is not None:
+            warnings.warn(warning, FutureWarning, stacklevel=2)
+""",
+        new="""        if model is None:
+            warning = changed_meaning(preset, changes)
+        if warning is not None:
+            warnings.warn(warning, FutureWarning, stacklevel=2)
+        self._settings = make_settings(preset, changes)
+""",
+        breaks="a rank that is no rank gives a warning of what it means",
+        tests=SETTINGS,
+    ),
+    Mutation(
+        name="a rank alone changes its meaning in silence",
+        file="optuna_sampler/former_spellings.py",
+        old='if preset != "default" or rank is None',
+        new='if preset == "default" or rank is None',
+        breaks="rank=3 means another model than in the version before, and nobody is told",
+        tests=SETTINGS,
     ),
     # --- from a history to a suggestion --------------------------------------------------------------
     Mutation(
@@ -1083,7 +1230,7 @@ MUTATIONS = (
         old="np.unique(np.linspace(0, len(self.logs) - 1, min(most, len(self.logs))).astype(np.int64))",
         new="np.arange(min(most, len(self.logs)))",
         breaks="only the first chain takes part in an acquisition",
-        tests=LOCAL,
+        tests=GAUSSIAN_PROCESS,
     ),
     Mutation(
         name="half of a process negated",
@@ -1091,7 +1238,7 @@ MUTATIONS = (
         old="coefficients=-self.coefficients)",
         new="coefficients=self.coefficients)",
         breaks="minimising follows the mean of maximising",
-        tests=LOCAL,
+        tests=GAUSSIAN_PROCESS,
     ),
     Mutation(
         name="joint draws with variances for deviations",
@@ -1099,7 +1246,7 @@ MUTATIONS = (
         old="np.sqrt(np.maximum(spread.eigenvalues, 0.0))",
         new="np.maximum(spread.eigenvalues, 0.0)",
         breaks="joint draws do not have the posterior's covariance",
-        tests=LOCAL,
+        tests=GAUSSIAN_PROCESS,
     ),
     Mutation(
         name="no floor under variances",
@@ -1107,7 +1254,7 @@ MUTATIONS = (
         old="variances[k] = max(variances[k], MIN_VARIANCE_SHARE * sizes[k])",
         new="variances[k] = variances[k] + 0.0",
         breaks="rounding makes variances at observations negative",
-        tests=LOCAL,
+        tests=GAUSSIAN_PROCESS,
     ),
     Mutation(
         name="thresholds without pending points",
@@ -1115,7 +1262,7 @@ MUTATIONS = (
         old="thresholds = thresholds_of_draws(best, drawn + of_components)",
         new="thresholds = np.full(len(kept), best)",
         breaks="improvement is not measured from what pending points may bring",
-        tests=LOCAL,
+        tests=GAUSSIAN_PROCESS,
     ),
     Mutation(
         name="pending points teach nothing",
@@ -1123,7 +1270,7 @@ MUTATIONS = (
         old="process = condition_process(observed, process.on_levels, process.logs, noise_precision, residuals)",
         new="assert len(observed) and len(residuals) and len(noise_precision)",
         breaks="the points of a batch of a process come to lie together",
-        tests=LOCAL,
+        tests=GAUSSIAN_PROCESS,
     ),
     Mutation(
         name="sum of draws for their mean",
@@ -1131,7 +1278,7 @@ MUTATIONS = (
         old="return largest + math.log(total / out.size)",
         new="return largest + math.log(total)",
         breaks="EI is larger by the number of draws",
-        tests=LOCAL,
+        tests=GAUSSIAN_PROCESS,
     ),
     Mutation(
         name="gradient of log EI with the wrong sign",
@@ -1139,7 +1286,7 @@ MUTATIONS = (
         old="gradient[d] -= total if point[d] > observed[i, d] else -total",
         new="gradient[d] += total if point[d] > observed[i, d] else -total",
         breaks="the search climbs down",
-        tests=LOCAL,
+        tests=GAUSSIAN_PROCESS,
     ),
     Mutation(
         name="half of the slope by the variance",
@@ -1147,7 +1294,7 @@ MUTATIONS = (
         old="by_variance[k] = -2.0 * share * second",
         new="by_variance[k] = -1.0 * share * second",
         breaks="the gradient of log EI is wrong by a part",
-        tests=LOCAL,
+        tests=GAUSSIAN_PROCESS,
     ),
     Mutation(
         name="climbs without a gradient's sign",
@@ -1155,7 +1302,7 @@ MUTATIONS = (
         old="return -found, -gradient[free]",
         new="return -found, gradient[free]",
         breaks="L-BFGS is given a gradient that is not that of its function",
-        tests=LOCAL,
+        tests=GAUSSIAN_PROCESS,
     ),
     Mutation(
         name="levels without their correlation",
@@ -1163,7 +1310,7 @@ MUTATIONS = (
         old="1.0 / (1.0 + np.exp(-logs))",
         new="1.0 / (1.0 + np.exp(logs))",
         breaks="on boxes with categories EI is that of another model",
-        tests=LOCAL,
+        tests=GAUSSIAN_PROCESS,
     ),
     Mutation(
         name="candidates outside the box",
@@ -1171,7 +1318,7 @@ MUTATIONS = (
         old="near[:, d] = box.clip(d, near[:, d] + np.where(is_moved, step, 0.0))",
         new="near[:, d] = near[:, d] + np.where(is_moved, step, 0.0)",
         breaks="candidates near an edge lie outside the space",
-        tests=LOCAL,
+        tests=GAUSSIAN_PROCESS,
     ),
     Mutation(
         name="noise precision without its Jacobian",
@@ -1179,7 +1326,7 @@ MUTATIONS = (
         old="return noise_shape * value - noise_rate",
         new="return (noise_shape - 1.0) * value - noise_rate",
         breaks="the logarithm of the noise precision has the density of the precision",
-        tests=("unit/test_local.py", "statistical/test_prior_preservation.py"),
+        tests=("unit/test_gaussian_process.py", "statistical/test_prior_preservation.py"),
     ),
     Mutation(
         name="known noise learned",
@@ -1187,7 +1334,7 @@ MUTATIONS = (
         old="range(n_logs + (0 if noise_known else 1))",
         new="range(n_logs + 1)",
         breaks="known noise is ignored at infinite rank",
-        tests=("unit/test_local.py", "contract/test_fit.py", "unit/test_model_choice.py"),
+        tests=("unit/test_gaussian_process.py", "contract/test_fit.py", "unit/test_model_choice.py"),
     ),
     Mutation(
         name="another Matérn",
@@ -1195,7 +1342,7 @@ MUTATIONS = (
         old="out[p] *= 1.0 + r + r * r / 3.0",
         new="out[p] *= 1.0 + r + r * r / 2.0",
         breaks="the sampler's covariance is not Matérn 5/2",
-        tests=("unit/test_local.py",),
+        tests=("unit/test_gaussian_process.py",),
     ),
     Mutation(
         name="weights do not shrink",
@@ -1203,7 +1350,7 @@ MUTATIONS = (
         old="1 if problem.noise_known else 0, state.weight_vars,",
         new="1 if problem.noise_known else 0, np.full(state.weight_vars.size, problem.weight_var),",
         breaks="with adapt_rank the weights do not hear what shrinks them",
-        tests=("unit/test_gibbs.py", "statistical/test_prior_preservation.py"),
+        tests=("unit/test_shrunk_weights.py", "unit/test_gibbs.py", "statistical/test_prior_preservation.py"),
     ),
     # --- values, spaces, axes ------------------------------------------------------------------------
     Mutation(
@@ -1468,9 +1615,25 @@ MUTATIONS = (
     Mutation(
         name="noise of the space file ignored",
         file="lab/suggest.py",
-        old="EngineSettings(noise_std=space.noise, allow_repeats=space.repeats)",
-        new="EngineSettings(allow_repeats=space.repeats)",
+        old='{"noise_std": space.noise, "allow',
+        new='{"allow',
         breaks="the noise that the space file gives is learned instead",
+        tests=LAB,
+    ),
+    Mutation(
+        name="rank of the space file ignored",
+        file="lab/suggest.py",
+        old=', "rank": space.rank}',
+        new="}",
+        breaks="the rank that the space file gives does not reach the surrogate",
+        tests=LAB,
+    ),
+    Mutation(
+        name="a rank of the space file that is none",
+        file="lab/space_file.py",
+        old="    if rank == AUTO:\n",
+        new="    if isinstance(rank, str):\n",
+        breaks="a misspelt rank in the space file counts as auto",
         tests=LAB,
     ),
     Mutation(

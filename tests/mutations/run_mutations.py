@@ -206,8 +206,10 @@ def cache_for(mutation: Mutation) -> Path:
     shutil.rmtree(private, ignore_errors=True)
     shutil.copytree(common, private)
     changed = ".".join(("bktf", *Path(mutation.file).with_suffix("").parts))
-    for module in above(changed, package):  # Numba names entries by the last part of the module's name
-        for entry in private.rglob(f"{module.split('.')[-1]}.*.nbi"):
+    # Numba names entries by the last part of the module's name.
+    kept = {name.split(".")[-1] for name in modules_of(package).keys() - above(changed, package)}
+    for entry in private.rglob("*.nbi"):
+        if entry.name.split(".")[0] not in kept:  # what imports the mutated file, and test helpers
             entry.unlink()
     return private
 

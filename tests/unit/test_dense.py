@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from test_statespace import LENGTHSCALES, assert_moments, make_axis, make_seen
+from test_state_space import LENGTHSCALES, assert_moments, make_axis, make_seen
 
 import oracles
 from bktf._compiled.cholesky import pivoted_root

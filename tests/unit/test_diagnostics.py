@@ -58,6 +58,15 @@ def test_all_quantities_together_have_the_figures_of_each_alone() -> None:
     np.testing.assert_allclose(effective_sample_size(together), [effective_sample_size(c)[0] for c in chains.values()], rtol=1e-9)
 
 
+def test_draws_are_given_chain_after_chain() -> None:
+    chains = whole_number_chains()
+    found = diagnose({name: values.ravel() for name, values in chains.items()}, 4)
+    assert found.names == tuple(chains)
+    for i, values in enumerate(chains.values()):
+        assert found.rhat[i] == pytest.approx(rank_normalised_rhat(values)[0], rel=0.01)  # rounding breaks ties
+        assert found.ess[i] == pytest.approx(effective_sample_size(values)[0], rel=1e-9)
+
+
 def test_independent_draws_count_fully() -> None:
     chains = np.random.default_rng(seeded(0)).standard_normal((4, 1000, 20))
     # Largest of 400: 0.0028; and the share of the draws that count is 0.97 ± 0.045.

@@ -10,7 +10,7 @@ from optuna.distributions import FloatDistribution
 
 import bktf
 from bktf.acquisition.choice import Choice, choose
-from bktf.engine import Engine, EngineSettings, History, Objective, suggestion
+from bktf.engine import Engine, History, Objective, make_settings, suggestion
 from bktf.engine.success import CAUTION_WINDOW, caution
 from bktf.spaces import parameters_of
 from bktf.surrogate.warping import Warp
@@ -49,6 +49,15 @@ def test_the_warp_is_linear_up_to_the_lower_quartile_of_the_distances(best: floa
     assert warp.forward(y)[0] == pytest.approx(best - 25 * np.log(1 + 100 / 25))
 
 
+def test_compression_is_linear_near_the_best_and_keeps_the_order() -> None:
+    y = -np.concatenate(([0.0, 1e-9], np.linspace(0.1, 1.0, 30), [1e6]))
+    squeezed = Warp.of(y).forward(y)
+    assert squeezed[0] == 0
+    assert squeezed[1] == pytest.approx(-1e-9, rel=1e-6)
+    assert np.all(np.diff(squeezed) < 0)
+    assert squeezed[-1] > -20
+
+
 @pytest.mark.parametrize("maximize", [False, True])
 @pytest.mark.parametrize("repeats", [False, True])
 def test_where_repeats_are_allowed_improvement_counts_from_the_best_posterior_mean(
@@ -57,7 +66,8 @@ def test_where_repeats_are_allowed_improvement_counts_from_the_best_posterior_me
     rng = np.random.default_rng(seeded(2))
     X = rng.random((14, 2))
     history = History(X, X.sum(axis=1) + rng.standard_normal(14), np.empty((0, 2)), X, np.empty((0, 2)))
-    settings = EngineSettings(allow_repeats=repeats, noise_std=1.0, compress=False)
+    changes = {"allow_repeats": repeats, "noise_std": 1.0, "compress": False}
+    settings = make_settings("default", changes)
     objective = Objective(direction="maximize" if maximize else "minimize")
     engine = Engine(BOX, objective, settings, seeded(2))
     model = engine.learn(history, 0)

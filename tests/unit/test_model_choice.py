@@ -1,6 +1,6 @@
-"""Which kind of surrogate is used; leaving out observations; the warp and its inverse."""
+"""Which rank a suggestion uses; leaving out observations; the warp and its inverse."""
 
-from dataclasses import replace
+import math
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from bktf.engine import (
     settings_to_show,
     suggestion,
 )
-from bktf.gaussian_process.process_draws import local_draws
+from bktf.gaussian_process import condition_process
 from bktf.spaces import Parameter, parameters_of
 from bktf.surrogate.posterior import Posterior
 from bktf.surrogate.warping import Warp
@@ -31,11 +31,24 @@ from seeds import seeded
 Floats = NDArray[np.float64]
 LARGER, SMALLER = Objective(direction="maximize"), Objective(direction="minimize")
 PLAIN = EngineSettings(compress=False)
+SHORT = {"n_sweeps": 6, "n_burn_in": 3}  # of components; a process is quick enough as it is
+KINDS: dict[str, dict[str, Any]] = {
+    "process": {"rank": math.inf},
+    "components": {"rank": 2, **SHORT},
+    "both": {"rank": 2, "residual_process": True, **SHORT},
+}
+
+
+def settings_of(kind: str, **more: Any) -> EngineSettings:
+    """Settings of infinite rank, of two components, or of two components and a process."""
+    return make_settings("default", KINDS[kind] | more)
 
 
 def observed(X: Floats, y: Floats, seed: int = 0, objective: Objective = LARGER) -> Observations:
     """Oriented values y at points X of the unit cube."""
-    return Observations([np.linspace(0, 1, 9)] * X.shape[1], X, y, objective, seeded(seed))
+    n_dims = X.shape[1]
+    axes, kernels, log = [np.linspace(0, 1, 9)] * n_dims, [None] * n_dims, [False] * n_dims
+    return Observations(axes, X, y, objective, seeded(seed), kernels, log)
 
 
 def points(n: int, seed: int = 5) -> Floats:
@@ -54,37 +67,46 @@ SCREEN, ORDERED_SCREEN = parameters_of(LEVELS, ()), parameters_of(LEVELS, ("b",)
 
 
 @pytest.mark.parametrize(
-    ("model", "space", "n_started", "kind"),
+    ("given", "space", "n_started", "rank"),
     [
-        ("auto", BOX, 20, "process"), ("auto", BOX, 701, "process"), ("auto", GRID, 18, "process"), ("auto", GRID, 19, "components"),
-        ("auto", GRID, 22, "components"), ("auto", GRID, 24, "process"), ("auto", GRID, 302, "components"),
-        ("auto", LARGE_GRID, 98, "components"), ("auto", LARGE_GRID, 100, "process"), ("auto", LARGE_GRID, 101, "process"),
-        ("auto", LARGE_GRID, 104, "process"), ("auto", SCREEN, 19, "process"), ("auto", SCREEN, 28, "process"),
-        ("auto", ORDERED_SCREEN, 19, "components"),
-        ("process", GRID, 701, "process"), ("components", BOX, 20, "components"), ("both", GRID, 20, "both"), ("both", GRID, 701, "both"),
+        ("auto", BOX, 20, math.inf), ("auto", BOX, 701, math.inf), ("auto", GRID, 18, math.inf),
+        ("auto", GRID, 19, 3), ("auto", GRID, 22, 3), ("auto", GRID, 24, math.inf),
+        ("auto", GRID, 302, 3), ("auto", LARGE_GRID, 98, 3), ("auto", LARGE_GRID, 100, math.inf),
+        ("auto", LARGE_GRID, 101, math.inf), ("auto", LARGE_GRID, 104, math.inf),
+        ("auto", SCREEN, 19, math.inf), ("auto", SCREEN, 28, math.inf),
+        ("auto", ORDERED_SCREEN, 19, 3), (math.inf, GRID, 701, math.inf), (math.inf, GRID, 19, math.inf),
+        (1, BOX, 20, 1), (5, SCREEN, 19, 5), (5, LARGE_GRID, 701, 5), (5, GRID, 20, 5),
     ],
 )  # fmt: skip
-def test_the_kind_of_surrogate_follows_the_rules(model: str, space: tuple[Parameter, ...], n_started: int, kind: str) -> None:
-    assert model_choice.surrogate_kind(EngineSettings(model=model), space, n_started) == kind
+@pytest.mark.parametrize("residual_process", [False, True])
+def test_the_rank_of_the_surrogate_follows_the_rules(
+    given: float | str, space: tuple[Parameter, ...], n_started: int, rank: float, residual_process: bool
+) -> None:
+    if given == math.inf and residual_process:
+        pytest.skip("infinite rank leaves nothing over")
+    settings = make_settings("default", {"rank": given, "residual_process": residual_process})
+    assert model_choice.surrogate_rank(settings, space, n_started) == rank
 
 
 @pytest.mark.parametrize("acquisition", ["max", "thompson"])
 def test_acquisitions_of_whole_surfaces_are_for_components(acquisition: str) -> None:
-    assert model_choice.surrogate_kind(EngineSettings(acquisition=acquisition), BOX, 20) == "components"
+    for given, rank in (("auto", 3), (2, 2)):
+        settings = make_settings("default", {"acquisition": acquisition, "rank": given})
+        assert model_choice.surrogate_rank(settings, BOX, 20) == rank
 
 
-@pytest.mark.parametrize("model", ["process", "both"])
-def test_a_process_of_many_observations_sees_the_best_of_them(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", ["process", "both"])
+def test_a_process_of_many_observations_sees_the_best_of_them(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_choice, "MAX_PROCESS_POINTS", 15)
     X = points(40)
-    settings = EngineSettings(model=model, n_sweeps=6, n_burn_in=3, rank=2)
     for objective in (SMALLER, LARGER):
-        posterior = fit_surrogate(model, settings, observed(X, wave(X), objective=objective))
-        assert posterior.local is not None
+        data = observed(X, wave(X), objective=objective)
+        posterior = fit_surrogate(KINDS[kind]["rank"], settings_of(kind), data)
+        assert posterior.draws.process is not None
         assert len(posterior.y) == 15
         best = X[wave(X).argmax()]
         assert np.abs(posterior.X - best).max(axis=1).min() < 1e-9
-    assert len(fit_surrogate("components", settings, observed(X, wave(X))).y) == 40
+    assert len(fit_surrogate(2, settings_of("components"), observed(X, wave(X))).y) == 40
 
 
 @pytest.mark.parametrize("kind", ["process", "components", "both"])
@@ -92,9 +114,9 @@ def test_a_process_of_many_observations_sees_the_best_of_them(model: str, monkey
 def test_the_fit_sees_the_users_values_and_the_answer_is_oriented(kind: str, compress: bool) -> None:
     """A minimised objective with values −y is the mirror image of a maximised one with values y."""
     X = points(13)
-    settings = EngineSettings(n_sweeps=6, n_burn_in=3, rank=2, compress=compress)
-    plain = fit_surrogate(kind, settings, observed(X, wave(X)))
-    mirrored = fit_surrogate(kind, settings, observed(X, wave(X), objective=SMALLER))
+    settings, rank = settings_of(kind, compress=compress), KINDS[kind]["rank"]
+    plain = fit_surrogate(rank, settings, observed(X, wave(X)))
+    mirrored = fit_surrogate(rank, settings, observed(X, wave(X), objective=SMALLER))
     user = mirrored.negated()
     np.testing.assert_array_equal(mirrored.y, plain.y)
     np.testing.assert_array_equal(SMALLER.orient_posterior(user).mean(X), mirrored.mean(X))
@@ -102,29 +124,50 @@ def test_the_fit_sees_the_users_values_and_the_answer_is_oriented(kind: str, com
     assert np.corrcoef(mirrored.mean(X), wave(X))[0, 1] > 0
 
 
-def test_what_is_shown_is_one_kind_of_plain_values() -> None:
+def test_what_is_shown_has_one_rank_and_plain_values() -> None:
     shown = settings_to_show(EngineSettings())
-    assert (shown.model, shown.compress) == ("process", False)
-    assert settings_to_show(EngineSettings(model="components")).model == "components"
+    assert (shown.rank, shown.compress) == (math.inf, False)
+    assert settings_to_show(make_settings("default", {"rank": 2})).rank == 2
+    assert settings_to_show(make_settings("default", {"rank": math.inf})).rank == math.inf
+    for acquisition in ("max", "thompson"):
+        shown = settings_to_show(EngineSettings(acquisition=acquisition))
+        assert model_choice.surrogate_rank(shown, BOX, 20) == 3
 
 
-@pytest.mark.parametrize("model", ["auto", "process", "components", "both"])
-def test_every_kind_is_fitted(model: str) -> None:
+@pytest.mark.parametrize(
+    ("given", "lengths"),
+    [
+        ({}, (64, 24, 4)),
+        ({"n_sweeps": 100}, (125, 85, 4)),
+        ({"n_sweeps": 400, "n_burn_in": 100, "n_chains": 6}, (400, 100, 6)),
+        ({"n_burn_in": 0, "n_chains": 1}, (40, 0, 4)),
+    ],
+)
+def test_a_process_that_is_shown_has_the_burn_in_that_was_set_and_more_draws(given: dict[str, int], lengths: tuple[int, ...]) -> None:
+    shown = settings_to_show(make_settings("default", {"rank": math.inf, **given}))
+    assert tuple(shown.process.lengths) == lengths
+
+
+@pytest.mark.parametrize("kind", ["auto", "process", "components", "both"])
+def test_every_kind_is_fitted(kind: str) -> None:
     X = points(13)
-    settings = EngineSettings(model=model, n_sweeps=6, n_burn_in=3, main_effects=True, rank=2)
-    kind = model_choice.surrogate_kind(settings, GRID, 13)
-    posterior = fit_surrogate(kind, settings, observed(X, wave(X)))
-    assert posterior.rank == (0 if model == "process" else 4)
-    assert (posterior.local is not None) == (model in ("process", "both"))
+    if kind == "auto":
+        settings = make_settings("default", {"main_effects": True, **SHORT})
+    else:
+        settings = settings_of(kind, main_effects=kind != "process")
+    rank = model_choice.surrogate_rank(settings, GRID, 13)
+    posterior = fit_surrogate(rank, settings, observed(X, wave(X)))
+    assert posterior.rank == {"auto": 5, "process": math.inf}.get(kind, 4)
+    assert (posterior.draws.process is not None) == (kind in ("process", "both"))
 
 
 def test_a_fold_is_left_out_as_if_it_had_never_been_seen() -> None:
     X = points(12)
-    process = fit_surrogate("process", PLAIN, observed(X, wave(X))).local
+    process = fit_surrogate(math.inf, PLAIN, observed(X, wave(X))).draws.process
     assert process is not None
     left_out = np.array([1, 5, 6])
     seen = np.setdiff1d(np.arange(12), left_out)
-    without = local_draws(
+    without = condition_process(
         process.observed[seen],
         process.on_levels,
         process.logs,
@@ -144,7 +187,7 @@ def test_a_process_sees_warped_values_where_that_predicts_better() -> None:
         for y, is_warped in ((wave(X), False), (-np.exp(4 * wave(X)), True)):
             warp = Warp.of(y)
             data = observed(X, y, k, SMALLER)
-            posterior = fit_surrogate("process", EngineSettings(), data)
+            posterior = fit_surrogate(math.inf, EngineSettings(), data)
             assert np.array_equal(posterior.y, y) or np.array_equal(posterior.y, warp.forward(y))
             as_expected.append(np.array_equal(posterior.y, warp.forward(y)) == is_warped)
     assert sum(as_expected) > 7  # all 28 choices measured were; were it 29 in 30, seven of 14 would fail with a chance of 1e-7
@@ -172,9 +215,10 @@ def test_the_same_values_have_no_warp() -> None:
     np.testing.assert_array_equal(warp.log_slope(y), np.zeros(3))
 
 
-def test_an_unknown_model_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"model must be one of 'auto', 'process', 'components', 'both'; got 'gp'"):
-        replace(EngineSettings(), model="gp")
+@pytest.mark.parametrize("rank", ["gp", "inf", 0, -1, 2.5, 2.0, True, math.nan, -math.inf, [2], 10**29])
+def test_an_unknown_rank_is_refused(rank: object) -> None:
+    with pytest.raises(ValueError, match=r"^rank must be a whole number of at (least 1, \"auto\", or math\.inf|most 10000; )"):
+        make_settings("default", {"rank": rank})
 
 
 def test_surrogates_alternate_in_a_batch_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +226,7 @@ def test_surrogates_alternate_in_a_batch_too(monkeypatch: pytest.MonkeyPatch) ->
     parameters = parameters_of({"x": IntDistribution(0, 8), "y": IntDistribution(0, 8)}, ())
     X = np.array([[i, (3 * i) % 9] for i in range(9)], dtype=float)
     history = History(X, wave(X / 8), np.empty((0, 2)), X, np.empty((0, 2)))
-    settings = EngineSettings(n_sweeps=20, n_burn_in=10)
+    settings = make_settings("default", {"n_sweeps": 20, "n_burn_in": 10})
     engine = Engine(parameters, SMALLER, settings, 0)
     model = engine.learn(history, 0)
     used: list[Posterior] = []
@@ -193,31 +237,32 @@ def test_surrogates_alternate_in_a_batch_too(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(suggestion, "choose", ask)
     assert len(engine.choose_batch(model, 0, 6)) == 6
-    assert [posterior.rank for posterior in used] == [3, 0, 3, 0, 3, 0]
+    assert [posterior.rank for posterior in used] == [3, math.inf] * 3
     assert used[0] is used[2] is model.posterior
     assert used[1] is used[3]  # fitted once
 
 
 def test_sweeps_without_a_burn_in_keep_its_share() -> None:
-    assert make_settings("default", {"n_sweeps": 200}).n_burn_in == 170
-    assert make_settings("default", {"n_sweeps": 1}).n_burn_in == 0
-    assert make_settings("paper", {"n_sweeps": 300}).n_burn_in == 200
+    assert make_settings("default", {"n_sweeps": 200}).components.n_burn_in == 170
+    assert make_settings("default", {"n_sweeps": 1}).components.n_burn_in == 0
+    assert make_settings("paper", {"n_sweeps": 300}).components.n_burn_in == 200
+    assert make_settings("default", {"n_sweeps": 200, "rank": math.inf}).process.n_burn_in == 170
 
 
 @pytest.mark.parametrize("kind", ["process", "components", "both"])
 def test_known_noise_reaches_every_kind(kind: str) -> None:
     X = points(13)
-    settings = EngineSettings(noise_std=0.3, n_sweeps=6, n_burn_in=3, rank=2, compress=False)
-    posterior = fit_surrogate(kind, settings, observed(X, wave(X)))
+    settings = settings_of(kind, noise_std=0.3, compress=False)
+    posterior = fit_surrogate(KINDS[kind]["rank"], settings, observed(X, wave(X)))
     np.testing.assert_allclose(posterior.noise_std, 0.3)
 
 
 def test_the_predictive_score_is_that_of_a_normal_with_the_spread_of_draws_and_within_them() -> None:
     X = points(14)
-    process = fit_surrogate("process", PLAIN, observed(X, 5 * wave(X)))
-    assert process.local is not None
+    process = fit_surrogate(math.inf, PLAIN, observed(X, 5 * wave(X)))
+    assert process.draws.process is not None
     left_out = np.array([0, 3, 9])
-    mean, variance = model_choice.leave_out(process.local, left_out)
+    mean, variance = model_choice.leave_out(process.draws.process, left_out)
     scale, shift = process.standardisation.scale, process.standardisation.mean
     centre = shift + scale * mean.mean(axis=0)
     spread = scale * np.sqrt(mean.var(axis=0) + variance.mean(axis=0))
@@ -237,6 +282,6 @@ def test_noise_as_large_as_the_signal_is_seen_as_noise() -> None:
         X = rng.random((40, 4))
         signal = ((X - 0.45) ** 2).sum(axis=1)
         y = (signal - signal.mean()) / signal.std() + rng.standard_normal(40)
-        posterior = fit_surrogate("process", PLAIN, observed(X, y, number))
+        posterior = fit_surrogate(math.inf, PLAIN, observed(X, y, number))
         found += bool(np.median(posterior.noise_std) > 0.1)
     assert found >= 2

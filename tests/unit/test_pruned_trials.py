@@ -59,6 +59,27 @@ def test_reports_that_say_nothing_of_the_value_are_left_out() -> None:
     assert translated([pruned([0.0]), pruned([1.0])], done, False) == [None, None]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_reports_count_where_the_line_through_the_other_pairs_predicts_each_value(seed: int) -> None:
+    """Few pairs of which one stands far out: the line fits them, but does not predict that one."""
+    rng = np.random.default_rng(seeded(seed))
+    n_left_out, n_fitting = 0, 0
+    for _ in range(100):
+        n = int(rng.integers(MIN_PAIRS, 9))
+        x = rng.standard_normal(n) + np.where(np.arange(n) == 0, 4.0, 0.0)
+        y = 0.4 * x + rng.standard_normal(n)
+        lines = [np.polyfit(np.delete(x, j), np.delete(y, j), 1) for j in range(n)]
+        missed = y - [np.polyval(line, a) for line, a in zip(lines, x, strict=True)]
+        fitted = y - np.polyval(np.polyfit(x, y, 1), x)
+        predicts, fits = (1.0 - (e**2).sum() / y.var() / n >= 0.5 for e in (missed, fitted))
+        done = [completed(float(b), [float(a)]) for a, b in zip(x, y, strict=True)]
+        (value,) = translated([pruned([0.0])], done, False)
+        assert (value is not None) == predicts
+        n_left_out, n_fitting = n_left_out + (not predicts), n_fitting + fits
+    assert 0 < n_left_out < 100
+    assert n_fitting > 100 - n_left_out
+
+
 @pytest.mark.parametrize("maximize", [False, True])
 def test_with_few_pairs_they_rank_behind_all_completed_ones_as_with_tpe(maximize: bool) -> None:
     done = [completed(float(y), [0.1 * y]) for y in range(MIN_PAIRS - 1)]

@@ -54,6 +54,18 @@ def test_the_rest_of_the_subset_leaves_no_region_empty() -> None:
     assert np.any(X[kept, 0] > 0.9)
 
 
+@pytest.mark.parametrize("levels", [(1, 5, 9), (9, 1, 5), (5, 9, 1)])
+def test_the_rest_of_the_subset_does_not_know_the_numbers_of_levels(levels: tuple[int, ...]) -> None:
+    """Of three points on further levels, the two that are farthest on the other axis are kept."""
+    X = np.zeros((15, 2))
+    X[:, 0] = np.linspace(0, 1e-3, 15)
+    X[3:6] = np.stack(((1.0, 0.5, 0.2), levels), axis=1)
+    y = -np.arange(15.0)
+    y[3:6] = -50.0
+    kept = choose_subset(X, np.array([False, True]), y, 10)  # 4 of the best, 2 latest, 2 nearest
+    assert [i for i in kept.tolist() if i in (3, 4, 5)] == [3, 4]
+
+
 def test_all_observations_are_kept_where_they_are_few() -> None:
     X, y = observations(1, 20)
     assert choose_subset(X, ORDERED, y, 20).tolist() == list(range(20))

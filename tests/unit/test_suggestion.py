@@ -1,6 +1,7 @@
 """What a history teaches the engine: failures, outliers, surrogates, axes, suggestions."""
 
 import itertools
+import math
 from dataclasses import replace
 from typing import Any, cast
 
@@ -9,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from optuna.distributions import FloatDistribution, IntDistribution
 
+import bktf
 from bktf.acquisition.choice import Choice, choose
 from bktf.engine import (
     Direction,
@@ -16,6 +18,7 @@ from bktf.engine import (
     EngineSettings,
     History,
     Objective,
+    make_settings,
     seed_for,
     suggestion,
 )
@@ -28,7 +31,14 @@ Floats = NDArray[np.float64]
 BOX = parameters_of({"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}, ())
 GRID = parameters_of({"x": IntDistribution(0, 8), "y": IntDistribution(0, 8)}, ())
 NONE: Floats = np.empty((0, 2))
-QUICK = EngineSettings(n_sweeps=12, n_burn_in=6, n_chains=2, process_sweeps=8, process_burn_in=4)
+
+
+def with_short_process(settings: EngineSettings) -> EngineSettings:
+    """The same settings with few sweeps of a process."""
+    return replace(settings, process=replace(settings.process, n_sweeps=8, n_burn_in=4))
+
+
+QUICK = with_short_process(make_settings("default", {"n_sweeps": 12, "n_burn_in": 6, "n_chains": 2}))
 
 
 def engine_of(
@@ -87,7 +97,7 @@ def test_the_chance_of_success_is_small_where_trials_failed() -> None:
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
 def test_the_improvement_that_is_said_is_that_of_a_trial_that_succeeds(direction: Direction) -> None:
     """With so few draws that all of them choose; failures weigh on the choice and not on what it promises."""
-    settings = EngineSettings(model="process", process_sweeps=8, process_burn_in=4, compress=False)
+    settings = with_short_process(EngineSettings(rank=math.inf, compress=False))
     X = np.array([[i, (3 * i) % 9] for i in range(9)], dtype=float)
     history = History(X[:6], X[:6].sum(axis=1), X[6:], X, NONE)
     engine = engine_of(GRID, settings, seeded(1), direction)
@@ -118,7 +128,7 @@ def test_nothing_is_set_aside_without_compression_nor_on_the_good_side() -> None
     X = lattice(4)
     y = X.sum(axis=1)
     y[5] = 1e6
-    plain = EngineSettings(process_sweeps=8, process_burn_in=4, compress=False)
+    plain = with_short_process(EngineSettings(compress=False))
     for settings, values in ((QUICK, y), (plain, -y)):
         history = History(X, values, NONE, X, NONE)
         model = engine_of(BOX, settings, seeded(3)).learn(history, 0)
@@ -146,14 +156,14 @@ def test_pending_points_count_for_the_choice_of_the_surrogate() -> None:
         posterior = engine.learn(history._replace(pending=X[:n] + 0.0), 0).posterior
         assert posterior is not None
         ranks.append(posterior.rank)
-    assert ranks == [0, 3, 0]
+    assert ranks == [math.inf, 3, math.inf]
 
 
 def test_each_point_of_a_batch_is_chosen_by_the_surrogate_of_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.array([[i, (3 * i) % 9] for i in range(8)], dtype=float)
     engine = engine_of(GRID, QUICK, seeded(5))
     model = engine.learn(History(X, X.sum(axis=1), NONE, X, NONE), 0)
-    ranks: list[int] = []
+    ranks: list[float] = []
 
     def ask(posterior: Posterior, *arguments: Any, **settings: Any) -> Choice:
         ranks.append(posterior.rank)
@@ -161,9 +171,22 @@ def test_each_point_of_a_batch_is_chosen_by_the_surrogate_of_its_number(monkeypa
 
     monkeypatch.setattr(suggestion, "choose", ask)
     engine.choose_batch(model, 0, 4)
-    assert ranks == [0, 3, 0, 3]
+    assert ranks == [math.inf, 3, math.inf, 3]
 
 
 def test_seeds_of_different_numbers_differ() -> None:
     numbers = list(itertools.product(range(12), range(12)))
     assert len({seed_for(a, b) for a, b in numbers}) == len(numbers)
+
+
+def test_the_chance_of_success_is_the_same_at_points_and_at_cells() -> None:
+    result = bktf.minimize(
+        lambda p: math.nan if p["x"] > 0.6 else p["x"] + p["n"], {"x": (0.0, 1.0), "n": (0, 5)}, n_trials=14, seed=seeded(0)
+    )
+    chance, posterior = result._model.chance, result._model.posterior
+    assert chance is not None
+    assert posterior is not None
+    axes = posterior.axes
+    cells = np.stack([np.arange(30) % len(axes[0]), np.arange(30) % len(axes[1])], axis=1)
+    points = np.stack([axis[cells[:, d]] for d, axis in enumerate(axes)], axis=1)
+    np.testing.assert_allclose(chance.on_axes(axes)(cells), chance(points), rtol=1e-12)

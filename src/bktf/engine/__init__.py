@@ -10,6 +10,7 @@ from bktf.engine.model_choice import (
 from bktf.engine.settings import (
     AUTO,
     AUTO_RANK,
+    NEEDS_WHOLE_DRAWS,
     PRESETS,
     Direction,
     EngineSettings,
@@ -24,6 +25,7 @@ __all__ = [
     "AUTO",
     "AUTO_RANK",
     "MAX_PROCESS_POINTS",
+    "NEEDS_WHOLE_DRAWS",
     "PRESETS",
     "Direction",
     "Engine",

@@ -31,7 +31,7 @@ EARLY_POINTS = 20  # up to which a process chooses more often: it needs fewer po
 EARLY_PERIOD, LATER_PERIOD = 2, 6  # suggestions of which the process makes one
 LARGE_SPACE = 1e5  # points of a finite space beyond which coordinates seldom come again
 LARGE_SPACE_POINTS = 100  # from which on only a process chooses on such a space
-SHOWN_SWEEPS, SHOWN_CHAINS = 64, 4  # of a process that is shown: quantiles need more draws
+SHOWN_KEPT, SHOWN_CHAINS = 40, 4  # at least, of a process that is shown: quantiles need more draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,12 @@ class Observations:
 
 def settings_to_show(settings: EngineSettings) -> EngineSettings:
     """Settings of the surrogate that people see: one rank, plain values, more draws."""
-    process = replace(settings.process, n_sweeps=SHOWN_SWEEPS, n_chains=SHOWN_CHAINS)
+    lengths = settings.process.lengths
+    process = replace(
+        settings.process,
+        n_sweeps=lengths.n_burn_in + max(lengths.n_kept, SHOWN_KEPT),
+        n_chains=max(lengths.n_chains, SHOWN_CHAINS),
+    )
     rank = math.inf if settings.rank == AUTO and not _needs_components(settings) else settings.rank
     return replace(settings, compress=False, rank=rank, process=process)
 

@@ -5,8 +5,8 @@ scale of the z-scores, and as noise it hides everything else. A value is an outl
 
     gap         its distance to the best is more than GAP times that of the next better value, and
                 at most MAX_SHARE of the values are as bad
-    steepness   from the nearest usual point it rises more than STEEPNESS times as steeply as any
-                two usual points differ
+    steepness   from every usual point, near or far, it rises more than STEEPNESS times as steeply
+                as any two usual points differ
 
 A large value that belongs to a steep function fails the second condition and stays: it is
 information. An outlier counts as a failed trial: its neighbourhood becomes less attractive, and an

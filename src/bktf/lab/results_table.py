@@ -273,7 +273,8 @@ def append_rows(table: Table, rows: list[dict[str, str]]) -> None:
 def settable(value: float, distribution: BaseDistribution) -> float:
     """A number with as many digits as an experiment can set.
 
-    That is a millionth of the range, or six digits on a logarithmic scale.
+    Its last digit is a millionth to a hundred-thousandth of the range; on a logarithmic scale it has
+    six digits.
     """
     if distribution.log:  # type: ignore[attr-defined]
         return float(f"{value:.6g}")

@@ -1,36 +1,58 @@
 """Keywords of the version before: they work for one release, with a warning."""
 
 import math
-import warnings
 from typing import Any
 
-from bktf.engine import AUTO, AUTO_RANK, check_choice
+from bktf.engine import AUTO, AUTO_RANK, NEEDS_WHOLE_DRAWS, PRESETS, check_choice
 
 FORMER_MODELS = (AUTO, "process", "components", "both")
+# What the version before read, and did not use, where the model was a process.
+UNUSED_BY_PROCESS = (
+    "n_sweeps",
+    "n_burn_in",
+    "n_chains",
+    "adapt_rank",
+    "offsets",
+    "main_effects",
+)
 
 
-def replace_model(model: str, given: dict[str, Any]) -> None:
-    """Write what the keyword `model` of the version before is called now into the keywords given."""
+def replace_model(model: str, preset: str, given: dict[str, Any]) -> str:
+    """Write what the former keyword `model` is called now into the keywords given.
+
+    Returns the text of the warning.
+    """
     check_choice("model", model, FORMER_MODELS)
-    rank = AUTO_RANK if given["rank"] is None else given["rank"]
+    check_choice("preset", preset, tuple(PRESETS))
+    former_rank = given["rank"]
+    rank = PRESETS[preset].get("rank", AUTO_RANK) if former_rank is None else former_rank
     changes: dict[str, dict[str, Any]] = {
         AUTO: {"rank": AUTO},
-        "process": {"rank": math.inf},
+        "process": {"rank": math.inf, **dict.fromkeys(UNUSED_BY_PROCESS)},
         "components": {"rank": rank},
         "both": {"rank": rank, "residual_process": True},
     }
     given |= changes[model]
-    now = {AUTO: 'rank="auto"', "process": "rank=math.inf", "components": f"rank={rank}"}
-    new = now.get(model, f"rank={rank}, residual_process=True")
-    warnings.warn(f"model={model!r} is now written {new}", FutureWarning, stacklevel=3)
+    new = {
+        AUTO: 'rank="auto"',
+        "process": "rank=math.inf",
+        "components": f"rank={rank}",
+        "both": f"rank={rank}, residual_process=True",
+    }
+    text = f"model={model!r} is now written {new[model]}"
+    if model == AUTO and former_rank is not None:
+        text += f"; rank={former_rank!r} is not used: finite rank is {AUTO_RANK} then"
+    return text
 
 
-def warn_of_rank(rank: object) -> None:
-    """Say what a rank alone means since this version."""
-    if rank is not None and rank != math.inf and rank != AUTO:
-        warnings.warn(
-            f"rank={rank!r} now means that many components on every space; in the version before, "
-            'the model was chosen by the space. rank="auto" does that',
-            FutureWarning,
-            stacklevel=3,
-        )
+def changed_meaning(preset: str, given: dict[str, Any]) -> str | None:
+    """What a rank alone means since this version; None where it means what it did."""
+    rank = given["rank"]
+    if preset != "default" or rank is None or rank == AUTO or rank == math.inf:
+        return None
+    if given["residual_process"] or given["acquisition"] in NEEDS_WHOLE_DRAWS:
+        return None
+    return (
+        f"rank={rank!r} now means that many components on every space; in the version before, "
+        'the model was chosen by the space. rank="auto" does that'
+    )

@@ -7,6 +7,7 @@ preset "paper" alone keeps the last posterior as a warm start; it may be lost at
 """
 
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -25,7 +26,7 @@ from optuna.trial import FrozenTrial, TrialState
 from bktf.engine import Engine, EngineSettings, Objective, make_settings, seed_for
 from bktf.optuna_sampler import argument_checks as checks
 from bktf.optuna_sampler.agreement import Question, choose_and_publish
-from bktf.optuna_sampler.former_spellings import replace_model, warn_of_rank
+from bktf.optuna_sampler.former_spellings import changed_meaning, replace_model
 from bktf.optuna_sampler.messages import REPEATS, Messages, independent_text
 from bktf.optuna_sampler.trials import (
     INTERRUPTED,
@@ -168,12 +169,13 @@ class BKTFSampler(BaseSampler):
             "residual_process": residual_process, "priors": priors, "noise_std": noise_std,
             "categorical": categorical, "compress": compress, "allow_repeats": allow_repeats,
         }  # fmt: skip
-        if model is not None:
-            replace_model(model, changes)
-        elif preset == "default":
-            warn_of_rank(rank)
-        random_seed = np.random.SeedSequence().generate_state(1)[0]
+        warning = None if model is None else replace_model(model, preset, changes)
         self._settings = make_settings(preset, changes)
+        if model is None:  # and the rank was not refused
+            warning = changed_meaning(preset, changes)
+        if warning is not None:
+            warnings.warn(warning, FutureWarning, stacklevel=2)
+        random_seed = np.random.SeedSequence().generate_state(1)[0]
         self._seed = int(random_seed if seed is None else seed)
         self._ordinal = frozenset(ordinal)
         self._feasible = feasible

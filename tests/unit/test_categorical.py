@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
-from test_statespace import assert_moments
+from test_state_space import assert_moments
 
 import bktf
 from bktf.axis_kernels import categorical as levels

@@ -127,3 +127,8 @@ def test_the_type_of_a_record_is_remembered_and_is_numbas_own(dtype: type, numbe
         assert ours.types == numbas.types
         assert ours.instance_class is _Marked
     assert type_of(_Marked(square, number)) is type_of(_Marked(square * dtype(2), number))
+
+
+def test_the_cache_of_kernels_over_levels_can_be_filled_ahead() -> None:
+    done = subprocess.run([sys.executable, "-m", "bktf.warmup", "categorical", "wishart"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
