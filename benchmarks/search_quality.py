@@ -17,9 +17,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from bktf.experiments.lines import Line, append_line, made_with
-
 from benchmarks.same_suggestions import ROOT, child_seconds, store_revision, store_source
+from studies.lines import Line, append_line, made_with
 
 FITS = ROOT / "benchmarks" / "search_fits.py"
 LINES = ROOT / "benchmarks" / "results" / "search_quality.jsonl"

@@ -3,10 +3,10 @@
 Each function is printed once, when it is first called, with its depth and its module. Depth counts
 the functions of bktf on the stack, from the sampler's `sample_relative` on. Functions of a chain's
 thread stand below the function that waits for it. Lambdas, comprehensions and generated methods
-are not counted; compiled functions leave no Python frame. Numba calls functions of `bktf._jit` to
-find the types of arguments; `--ignore bktf._jit` leaves them out.
+are not counted; compiled functions leave no Python frame. Numba calls functions of
+`bktf._compiled.numba_options` to find the types of arguments; `--ignore` leaves that module out.
 
-    python -m benchmarks.trace_suggestion
+    python -m benchmarks.trace_suggestion --ignore bktf._compiled.numba_options
     python -m benchmarks.trace_suggestion --max-modules 14 --max-frames 11
 """
 

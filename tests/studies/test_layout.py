@@ -9,7 +9,7 @@ from conftest import ROOT
 
 STUDIES = ROOT / "studies"
 LAYERS = [  # each may import those before it; the two studies do not know each other
-    {"lines", "table_writer", "command_line", "plotting", "pages"},
+    {"lines", "table_writer", "command_line", "plotting", "pages", "recorded_settings"},
     {"migration", "problems"},
     {"methods"},
     {"runner"},
