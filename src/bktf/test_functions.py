@@ -3,9 +3,8 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bktf._typing import Floats
 
 _HEIGHTS = np.array([1.0, 1.2, 3.0, 3.2])
 _WIDTHS = np.array(

@@ -15,7 +15,7 @@ from optuna.distributions import FloatDistribution, IntDistribution
 from optuna.trial import Trial, TrialState
 
 import bktf
-from bktf.surrogate.warping import Warp
+from bktf.surrogate.observed_values import Warp
 from seeds import seeded
 
 pytestmark = pytest.mark.usefixtures("quiet_optuna")

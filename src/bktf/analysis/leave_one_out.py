@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bktf._typing import Floats, Ints
 from bktf.surrogate import Posterior, fit_model
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +17,7 @@ class LeaveOneOut:
     Print it for a summary.
     """
 
-    index: NDArray[np.int64]  # (n,) which observations were left out
+    index: Ints  # (n,) which observations were left out
     y: Floats  # (n,) what was observed there
     mean: Floats  # (n,) predictive mean
     std: Floats  # (n,) predictive standard deviation

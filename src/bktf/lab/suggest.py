@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bktf._typing import Floats
 from bktf.engine import (
     Engine,
     History,
@@ -22,8 +22,6 @@ from bktf.lab.slices import is_continuous
 from bktf.lab.space_file import LabError, LabSpace, read_lab_space
 from bktf.spaces import Feasibility, LinearConstraint, Parameter, values_at
 from bktf.surrogate import Posterior
-
-Floats = NDArray[np.float64]
 
 START = "start design"
 EXPLORES = "explores"
@@ -92,17 +90,13 @@ def _answer(space: LabSpace, table_file: Path, q: int, seed: int) -> Answer:
 
 def make_engine(space: LabSpace, seed: int) -> Engine:
     """The engine with what the space file says."""
-    parameters = space.parameters
-
-    def is_feasible(point: Floats) -> bool:
-        """Whether a point (D,) satisfies the constraints."""
-        return space.holds({**space.constants, **values_at(parameters, point)})
-
+    parameters, constants = space.parameters, space.constants
     given = {"noise_std": space.noise, "allow_repeats": space.repeats, "rank": space.rank}
     settings = make_settings("default", given)
     feasible = None
     if space.constraints:
-        feasible = Feasibility(parameters, is_feasible, linear_constraints(space))
+        linear = linear_constraints(space)
+        feasible = Feasibility.of_values(parameters, space.holds, constants, linear)
     return Engine(parameters, space.objective, settings, seed, feasible)
 
 

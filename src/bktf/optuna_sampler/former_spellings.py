@@ -10,7 +10,7 @@ FORMER_MODELS = (AUTO, "process", "components", "both")
 
 
 def replace_model(model: str, given: dict[str, Any]) -> None:
-    """Write what the keyword `model` of the version before is called now into the keywords given."""
+    """Replace the former keyword `model` among the keywords `given`, with a warning."""
     check_choice("model", model, FORMER_MODELS)
     rank = AUTO_RANK if given["rank"] is None else given["rank"]
     changes: dict[str, dict[str, Any]] = {
@@ -20,8 +20,8 @@ def replace_model(model: str, given: dict[str, Any]) -> None:
         "both": {"rank": rank, "residual_process": True},
     }
     given |= changes[model]
-    now = {AUTO: 'rank="auto"', "process": "rank=math.inf", "components": f"rank={rank}"}
-    new = now.get(model, f"rank={rank}, residual_process=True")
+    spellings = {AUTO: 'rank="auto"', "process": "rank=math.inf", "components": f"rank={rank}"}
+    new = spellings.get(model, f"rank={rank}, residual_process=True")
     warnings.warn(f"model={model!r} is now written {new}", FutureWarning, stacklevel=3)
 
 

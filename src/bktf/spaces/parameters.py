@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
@@ -21,9 +21,8 @@ from optuna.distributions import (
     IntDistribution,
 )
 
+from bktf._typing import Floats, Ints
 from bktf.axis_kernels import MAX_LEVELS
-
-Floats = NDArray[np.float64]
 
 CATEGORICAL = ("equal", "wishart")
 MIN_RANGE = 1e-6  # of a range to its larger end; axis points differ by a billionth of the range
@@ -317,7 +316,7 @@ def _on_values(values: Floats, low: float, high: float, step: float | None) -> F
     return np.asarray(np.minimum(low + step * n_steps, high))
 
 
-def _nearest(points: Floats, values: Floats) -> NDArray[np.int64]:
+def _nearest(points: Floats, values: Floats) -> Ints:
     """Index of the point nearest to each value."""
     right = np.clip(np.searchsorted(points, values), 1, max(points.size - 1, 1))
     right = np.minimum(right, points.size - 1)
