@@ -1387,7 +1387,7 @@ MUTATIONS = (
     Mutation(
         name="changes of others overwritten",
         file="lab/results_table.py",
-        old='if before.decode("utf-8-sig") != table.text:',
+        old='if current.decode("utf-8-sig") != table.text:',
         new="if not before and table.text:",
         breaks="rows that someone saved in the meantime are lost",
         tests=LAB,
@@ -1419,7 +1419,7 @@ MUTATIONS = (
     Mutation(
         name="byte order mark lost",
         file="lab/results_table.py",
-        old='b"\\xef\\xbb\\xbf" if before.startswith(b"\\xef\\xbb\\xbf") else b""',
+        old='b"\\xef\\xbb\\xbf" if current.startswith(b"\\xef\\xbb\\xbf") else b""',
         new='b""',
         breaks="a spreadsheet reads the table in another encoding after a suggestion",
         tests=LAB,

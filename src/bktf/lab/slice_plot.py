@@ -8,8 +8,8 @@ import numpy as np
 from optuna.distributions import CategoricalDistribution
 
 from bktf._typing import Floats, Ints
+from bktf.lab.lab_space import LabSpace
 from bktf.lab.slices import Slice, value_text
-from bktf.lab.space_file import LabSpace
 
 MODEL_COLOUR, SUGGESTION_COLOUR = "#2c7fb8", "#c0392b"
 BAND = 1.645  # standard deviations on either side of the mean: 90 %
@@ -39,7 +39,7 @@ def plot_slices(space: LabSpace, rows: Sequence[Sequence[Slice]], labels: Sequen
 
 
 def plot_slice(panel: Any, space: LabSpace, part: Slice) -> None:
-    """Draw one slice; the suggestion lies above everything else."""
+    """Plot one slice; the suggestion lies above everything else."""
     name, here = part.parameter.name, part.suggested
     if isinstance(part.parameter.distribution, CategoricalDistribution):
         x: Floats = np.arange(len(part.coordinates), dtype=float)

@@ -10,8 +10,8 @@ from optuna.distributions import FloatDistribution
 
 from bktf._typing import Floats
 from bktf.engine import Objective
+from bktf.lab.lab_space import LabSpace, as_text
 from bktf.lab.results_table import settable
-from bktf.lab.space_file import LabSpace, as_text
 from bktf.spaces import Parameter
 from bktf.surrogate import Posterior
 
@@ -90,7 +90,7 @@ def effect_along(part: Slice, objective: Objective) -> Effect:
 
 
 def small_difference(results: Floats, objective: Objective) -> float:
-    """The difference below which a parameter hardly matters."""
+    """The difference in results below which a parameter hardly matters."""
     oriented = objective.orient(results)
     return SMALL_SHARE * float(oriented.max() - np.median(oriented))
 

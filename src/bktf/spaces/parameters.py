@@ -95,7 +95,7 @@ class Parameter:
     def kernel(self, categorical: str) -> str | None:
         """The kernel of its axis, None where it is ordered.
 
-        Categorical says how levels are modelled.
+        `categorical` says how levels are modelled.
         """
         if not isinstance(self.distribution, CategoricalDistribution) or self.ordinal:
             return None
@@ -114,7 +114,7 @@ class Parameter:
         return math.inf if step is None else float(math.floor((high - low) / step + 1e-9) + 1)
 
     def coordinate(self, value: Any) -> float | None:
-        """The coordinate of a value; None where it is none of the parameter's values any more."""
+        """The coordinate of a value; None where it is not a value of the parameter."""
         try:
             return self.coordinate_of_internal(self.distribution.to_internal_repr(value))
         except (ValueError, TypeError):
@@ -128,7 +128,7 @@ class Parameter:
             return float(self.choice_coordinates[int(internal)])
         low, high, step = _bounds(self.distribution)
         if isinstance(self.distribution, FloatDistribution) and step is not None:
-            # One number for each step, whatever its rounding.
+            # One number for each step, however the value was rounded.
             return min(low + step * round((internal - low) / step), high)
         return float(internal)
 
