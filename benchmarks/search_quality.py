@@ -17,9 +17,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from bktf.experiments.lines import Line, append_line, made_with
-
 from benchmarks.same_suggestions import ROOT, child_seconds, store_revision, store_source
+from studies.lines import Line, append_line, made_with
 
 FITS = ROOT / "benchmarks" / "search_fits.py"
 LINES = ROOT / "benchmarks" / "results" / "search_quality.jsonl"
@@ -29,7 +28,7 @@ ENOUGH = 0.99  # share of the fits on which the score must not be lower
 
 
 def make_choices(label: str, folder: Path) -> list[Line]:
-    """What the version in `folder` chooses, by a process of its own."""
+    """The choices of the version in `folder`, made by a separate process."""
     source, compiled = folder / "src", folder / "compiled"
     environment = os.environ | {
         "PYTHONPATH": str(source),
