@@ -1,1 +1,1 @@
-"""Speed: ours against straightforward implementations, as ratios within one run."""
+"""Speed of bktf against straightforward implementations, as ratios within one run."""

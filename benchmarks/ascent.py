@@ -33,7 +33,7 @@ GRIDS = [
 
 
 def shortfall(sizes: tuple[int, ...], n: int, function: str, seed: int, name: str) -> float:
-    """By how much of (maximum − median) the ascent stays below the enumeration."""
+    """How far the ascent stays below the enumeration, as a share of (maximum − median)."""
     rng = np.random.default_rng(seed)
     axes = [np.linspace(0, 1, m) for m in sizes]
     X = np.stack([axis[rng.integers(0, axis.size, n)] for axis in axes], axis=1)
@@ -65,10 +65,9 @@ def main() -> int:
             for s in range(seeds)
         ]
         everything += cases
-        print(
-            f"{'×'.join(map(str, sizes)):>20} {name:>4}: {len(cases)} cases, {sum(c > 1e-3 for c in cases)} misses, worst {max(cases):.2%}",
-            flush=True,
-        )
+        grid, n_misses = "×".join(map(str, sizes)), sum(c > 1e-3 for c in cases)
+        counts = f"{len(cases)} cases, {n_misses} misses, worst {max(cases):.2%}"
+        print(f"{grid:>20} {name:>4}: {counts}", flush=True)
     misses = sum(c > 1e-3 for c in everything)
     print(f"{misses} misses in {len(everything)} cases")
     return 0 if misses <= len(everything) / 100 else 1

@@ -1,8 +1,8 @@
-"""The paper's appendix, written down directly with NumPy and SciPy: the yardstick of `make bench`.
+"""The sampler of the paper's appendix with NumPy and SciPy: the reference of `make bench`.
 
-Plain and honest, not slowed down on purpose: element-wise sums for a and b as the paper advises,
+It is straightforward but not slow on purpose: element-wise sums for a and b as the paper advises,
 LAPACK for every matrix. Matérn 3/2, one length-scale per component and dimension, the corrected
-evidence (deviation D1). Kept as it is: a change here would change what the published ratios mean.
+evidence (deviation D1). Do not change it: the published ratios refer to this code.
 """
 
 import math

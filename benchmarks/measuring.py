@@ -1,4 +1,4 @@
-"""Measuring tools: CPU time of jobs and of processes, figures beside their marks."""
+"""Measuring tools: CPU time of jobs and of processes, and figures with their limits."""
 
 import os
 import resource
@@ -23,20 +23,20 @@ def child_cpu(code: str, repeats: int, **environment: str) -> float:
     """CPU seconds of a Python process that runs `code`: the median of a few."""
     times = []
     for _ in range(repeats):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        began = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(
             [sys.executable, "-c", code],
             check=True,
             env=os.environ | environment,
             stderr=subprocess.DEVNULL,
         )
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime)
     return statistics.median(times)
 
 
 def check(name: str, value: float, limit: float) -> bool:
-    """Print a figure beside its limit."""
+    """Print a figure and its limit; whether it is below."""
     print(f"  {name}: {value:6.2f} (at most {limit:g})")
     return value <= limit
 
@@ -49,11 +49,8 @@ def growth(name: str, factor: float, jobs: list[tuple[str, Callable[[], object]]
         job()
         costs.append(cpu_seconds(job))
         times = costs[-1] / costs[-2] if len(costs) > 1 else float("nan")
-        note = (
-            ""
-            if len(costs) == 1
-            else f"  {times:5.1f} times the one before (at most {1.5 * factor:.0f})"
-        )
+        note = f"  {times:5.1f} times the one before (at most {1.5 * factor:.0f})"
+        note = "" if len(costs) == 1 else note
         print(f"  {name} = {label}: {costs[-1] * 1e3:8.1f} ms{note}")
         fine = fine and not times > 1.5 * factor
     return fine

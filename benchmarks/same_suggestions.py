@@ -62,7 +62,7 @@ def store_source(source: Path) -> Path:
 
 
 def store_revision(revision: str) -> Path:
-    """Check a revision out, copy its package to the cache, and return the folder of that version."""
+    """Check a revision out, copy its package to the cache, and return the folder of the version."""
     git = ["git", "-C", str(ROOT), "worktree"]
     with tempfile.TemporaryDirectory() as temporary:
         tree = Path(temporary) / "tree"
@@ -80,7 +80,7 @@ def child_seconds() -> float:
 
 
 def make_runs(label: str, folder: Path, n_runs: int, no_contraction: bool) -> list[Run]:
-    """The runs of the version in `folder`, made by a process of its own."""
+    """The runs of the version in `folder`, made by a separate process."""
     source = folder / "src"
     compiled = folder / ("compiled_no_contraction" if no_contraction else "compiled")
     command = [sys.executable, "-P", str(RUNS), "--source", str(source), "--runs", str(n_runs)]

@@ -1,10 +1,10 @@
-"""How often the sampler walks into failures, with its caution and without: a table of docs/sampler.md.
+"""How often the sampler's trials fail, with and without caution: a table of docs/sampler.md.
 
-Every run is one line of benchmarks/results/sampler.jsonl; runs that are there are not made again,
-so the study can be cut off and resumed.
+Every run is one line of benchmarks/results/sampler.jsonl. Runs that are recorded are not made
+again, so the study can be interrupted and resumed.
 
     python -m benchmarks.sampler_study            make what is missing, then print the table
-    python -m benchmarks.sampler_study --tables   print the table of what is there
+    python -m benchmarks.sampler_study --tables   print the table of what is recorded
 """
 
 import argparse
@@ -46,9 +46,11 @@ def ball(trial: Trial) -> float:
 
 
 FAILING: dict[str, tuple[Callable[[Trial], float], int]] = {
-    "a corner": (corner, 36), "one of four categories": (category, 36), "best point at the edge": (edge, 36),
+    "a corner": (corner, 36),
+    "one of four categories": (category, 36),
+    "best point at the edge": (edge, 36),
     "best point inside": (ball, 36),
-}  # fmt: skip
+}
 CAUTIONS = {"chosen": None, "EI × chance": 1.0}
 
 

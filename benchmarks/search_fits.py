@@ -96,8 +96,8 @@ def objective(X: Floats, rng: np.random.Generator) -> Floats:
 
 def chance_of_success(points: Floats) -> Floats:
     """A smooth step along the first two axes."""
-    away = 8.0 * (points[:, 0] - points[:, 1])
-    return np.asarray(1.0 / (1.0 + np.exp(away)))
+    difference = 8.0 * (points[:, 0] - points[:, 1])
+    return np.asarray(1.0 / (1.0 + np.exp(difference)))
 
 
 def surrogate_settings(bktf: Any, surrogate: str) -> dict[str, Any]:

@@ -28,7 +28,7 @@ ENOUGH = 0.99  # share of the fits on which the score must not be lower
 
 
 def make_choices(label: str, folder: Path) -> list[Line]:
-    """What the version in `folder` chooses, by a process of its own."""
+    """The choices of the version in `folder`, made by a separate process."""
     source, compiled = folder / "src", folder / "compiled"
     environment = os.environ | {
         "PYTHONPATH": str(source),

@@ -1,7 +1,7 @@
 """CPU seconds of one suggestion against the number of trials: a table of docs/performance.md.
 
-Each measurement is a line of benchmarks/results/suggestion_cost.jsonl. A run appends lines of
-today's code; the table shows the latest lines of each method. Optuna's GPSampler is measured where
+Each measurement is a line of benchmarks/results/suggestion_cost.jsonl. A run appends lines of the
+current code; the table shows the latest lines of each method. Optuna's GPSampler is measured where
 torch is installed.
 
     python -m benchmarks.suggestion_cost            measure (about a minute), then write the table
@@ -39,7 +39,7 @@ SAMPLERS: dict[str, Callable[[int], BaseSampler]] = {
 
 
 def measure(method: str, n_trials: int, seed: int) -> float:
-    """CPU seconds of one suggestion of a study with random trials of Hartmann's function in six dimensions."""
+    """CPU seconds of one suggestion after random trials of Hartmann's function."""
     X = np.random.default_rng(seed).random((n_trials, N_DIMS))
     study = optuna.create_study(sampler=SAMPLERS[method](seed))
     for x, value in zip(X.tolist(), hartmann6(X).tolist(), strict=True):
@@ -64,7 +64,7 @@ def latest(lines: Sequence[Line], method: str, n_trials: int) -> list[float]:
 
 
 def cost_table(lines: Sequence[Line]) -> str:
-    """Median over seeds, with the least and the largest."""
+    """Median over seeds, with the smallest and the largest."""
     rows = []
     for method in SAMPLERS:
         measured = [latest(lines, method, n) for n in N_TRIALS]

@@ -1,4 +1,4 @@
-"""How fast is `bktf.fit`? Ratios within one run, in CPU time, because machines differ and are noisy.
+"""How fast is `bktf.fit`? Ratios of CPU times within one run, because machines differ.
 
 python -m benchmarks.surrogate
 """
@@ -35,16 +35,17 @@ def against_the_dense_reference(sizes: tuple[int, ...], n: int, wanted: float) -
     z = (y - y.mean()) / y.std()
     ours = cpu_seconds(lambda: bktf.fit(axes, X, y, seed=0), 9)
     few = 20  # of the reference's sweeps, all alike
-    theirs = (
-        cpu_seconds(lambda: dense_reference.gibbs(axes, cells, z, 2, few, np.random.default_rng(0)))
-        * 400
-        / few
-    )
+
+    def reference() -> Floats:
+        """A few sweeps of the reference."""
+        return dense_reference.gibbs(axes, cells, z, 2, few, np.random.default_rng(0))
+
+    theirs = cpu_seconds(reference) * 400 / few
     shape = "×".join(map(str, sizes))
     ratio = theirs / ours
-    print(
-        f"  grid {shape}, n = {n}: {ours * 1e3:7.1f} ms against {theirs:6.2f} s: {ratio:5.0f} times faster (wanted {wanted:.0f})"
-    )
+    times = f"{ours * 1e3:7.1f} ms against {theirs:6.2f} s"
+    faster = f"{ratio:5.0f} times faster (wanted {wanted:.0f})"
+    print(f"  grid {shape}, n = {n}: {times}: {faster}")
     return ratio >= wanted
 
 
@@ -54,7 +55,11 @@ def fit_job(sizes: tuple[int, ...], n: int) -> Callable[[], object]:
     return lambda: bktf.fit(axes, X, y, seed=0, n_sweeps=24, n_burn_in=12)
 
 
-SMALL_FIT = "import numpy as np, bktf; a = [np.linspace(0, 1, 12)] * 2; bktf.fit(a, [[0, 0], [1, 1], [0, 1]], [1.0, 2.0, 0.0], seed=0)"
+SMALL_FIT = """
+import numpy as np, bktf
+axes = [np.linspace(0, 1, 12)] * 2
+bktf.fit(axes, [[0, 0], [1, 1], [0, 1]], [1.0, 2.0, 0.0], seed=0)
+"""
 MEMORY = """
 import resource, numpy as np, bktf
 rng = np.random.default_rng(0)

@@ -2,11 +2,11 @@
 
 Each function is printed once, when it is first called, with its depth and its module. Depth counts
 the functions of bktf on the stack, from the sampler's `sample_relative` on. Functions of a chain's
-thread stand below the function that waits for it. Lambdas, comprehensions and generated methods
-are not counted; compiled functions leave no Python frame. Numba calls functions of
-`bktf._compiled.numba_options` to find the types of arguments; `--ignore` leaves that module out.
+thread count as called by the function that waits for it. Lambdas, comprehensions and generated
+methods are not counted; compiled functions leave no Python frame. The module of the Numba options
+is not counted either: Numba calls its functions to look up the types of arguments.
 
-    python -m benchmarks.trace_suggestion --ignore bktf._compiled.numba_options
+    python -m benchmarks.trace_suggestion
     python -m benchmarks.trace_suggestion --max-modules 14 --max-frames 11
 """
 
@@ -27,6 +27,7 @@ import bktf
 
 PACKAGE = "bktf"
 ENTRY = "sample_relative"  # the method of the sampler where the count starts
+IGNORED = ("bktf._compiled.numba_options",)  # called by Numba, to look up types
 N_TRIALS = 15
 N_DIMS = 3
 SPACES: dict[str, dict[str, BaseDistribution]] = {
@@ -129,7 +130,14 @@ def main() -> int:
     )
     parser.add_argument("--max-modules", type=int, help="modules that a path may pass through")
     parser.add_argument("--max-frames", type=int, help="depth that a path may reach")
-    parser.add_argument("--ignore", metavar="MODULE", nargs="+", default=(), help="not counted")
+    parser.add_argument(
+        "--ignore",
+        metavar="MODULE",
+        nargs="*",
+        default=IGNORED,
+        help="modules that are not counted (default: the module of the Numba options, whose "
+        "frames are Numba's look-ups of types; without a name, all modules count)",
+    )
     arguments = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)

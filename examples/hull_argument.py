@@ -1,4 +1,4 @@
-"""Draw why a maximum over 30^D cells needs only a few points: the picture of docs/acquisition.md.
+"""Plot why a maximum over 30^D cells needs only a few points: a figure of docs/acquisition.md.
 
     python examples/hull_argument.py [--output docs/figures/hull_argument.png]
 
@@ -51,19 +51,25 @@ def main() -> None:
     ]
     figure, panels = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
 
-    own = vertices(axes[0])
+    first_vertices = vertices(axes[0])
     panels[0].plot(
         axes[0][:, 0], axes[0][:, 1], "o", color="0.7", markersize=4, label="30 points of axis 1"
     )
-    panels[0].plot(own[:, 0], own[:, 1], "o", color="C0", label=f"{len(own)} vertices")
-    outline(panels[0], own, color="C0")
+    panels[0].plot(
+        first_vertices[:, 0],
+        first_vertices[:, 1],
+        "o",
+        color="C0",
+        label=f"{len(first_vertices)} vertices",
+    )
+    outline(panels[0], first_vertices, color="C0")
     panels[0].set(
         title="axis 1: $(g_1^1(j),\\ g_1^2(j))$", xlabel="component 1", ylabel="component 2"
     )
     panels[0].legend(fontsize=8)
 
     every = (axes[0][:, None] * axes[1][None]).reshape(-1, 2)
-    few = (own[:, None] * vertices(axes[1])[None]).reshape(-1, 2)
+    few = (first_vertices[:, None] * vertices(axes[1])[None]).reshape(-1, 2)
     kept = vertices(few)
     best = few[few.sum(axis=1).argmax()]
     panels[1].plot(

@@ -30,7 +30,7 @@ def introductory_function(x1: Floats, x2: Floats) -> Floats:
     return np.asarray(waves * np.exp(-((x1 - 0.5) ** 2) + (x2 - 1) ** 2 / 5))
 
 
-def draw(
+def plot(
     axes: list[Floats], X: Floats, truth: Floats, moments: bktf.GridMoments, path: str
 ) -> None:
     """Three surfaces side by side."""
@@ -84,9 +84,8 @@ def main() -> None:
     X = np.stack([axis[rng.integers(0, 40, 30)] for axis in axes], axis=1)
     y = introductory_function(X[:, 0], X[:, 1])
 
-    print(
-        "30 random points of a 40 × 40 grid; rank 4, four chains of 1000 sweeps, 600 of them burn-in"
-    )
+    chains = "four chains of 1000 sweeps, 600 of them burn-in"
+    print(f"30 random points of a 40 × 40 grid; rank 4, {chains}")
     began = time.perf_counter()
     posterior = bktf.fit(
         axes,
@@ -103,24 +102,19 @@ def main() -> None:
 
     moments = posterior.grid_moments()
     inside = np.abs(truth - moments.mean) <= 1.645 * moments.std
-    best, guess = (
-        np.unravel_index(truth.argmax(), truth.shape),
-        np.unravel_index(moments.mean.argmax(), truth.shape),
-    )
-    print(
-        f"correlation of posterior mean and truth over all 1600 cells  {np.corrcoef(moments.mean.ravel(), truth.ravel())[0, 1]:.3f}"
-    )
+    best = np.unravel_index(truth.argmax(), truth.shape)
+    guess = np.unravel_index(moments.mean.argmax(), truth.shape)
+    correlation = np.corrcoef(moments.mean.ravel(), truth.ravel())[0, 1]
+    print(f"correlation of posterior mean and truth over all 1600 cells  {correlation:.3f}")
     print(f"cells whose truth lies within mean ± 1.645 std (90 % wanted)  {inside.mean():.0%}")
-    print(
-        f"highest true value      {truth.max():7.4f} at ({axes[0][best[0]]:.4f}, {axes[1][best[1]]:.4f})"
-    )
+    where = f"({axes[0][best[0]]:.4f}, {axes[1][best[1]]:.4f})"
+    print(f"highest true value      {truth.max():7.4f} at {where}")
     print(f"highest observed value  {y.max():7.4f}")
     where = f"({axes[0][guess[0]]:.4f}, {axes[1][guess[1]]:.4f})"
-    print(
-        f"highest posterior mean  {moments.mean.max():7.4f} at {where}, truth there {truth[guess]:.4f}\n"
-    )
+    highest = f"{moments.mean.max():7.4f} at {where}, truth there {truth[guess]:.4f}"
+    print(f"highest posterior mean  {highest}\n")
     print(posterior.diagnostics())
-    draw(axes, X, truth, moments, arguments.output)
+    plot(axes, X, truth, moments, arguments.output)
     print(f"\npicture written to {arguments.output}; README.md shows how to fit your own data")
 
 

@@ -1,4 +1,4 @@
-"""Categories, whole numbers, ordered values, logarithmic scales, a constraint between parameters, and runs that fail.
+"""A mixed space with a constraint between parameters, and runs that fail.
 
 A simulated coating process: the best result needs the right solvent, a moderate temperature and
 few, thin layers. Above the solvent's boiling point a run fails (NaN), and thickness times layers
@@ -55,9 +55,8 @@ def main() -> bktf.Result:
     result = bktf.minimize(roughness, space, n_trials=50, seed=0, feasible=carries)
     print(result)
     failed = sum(trial.state.name == "FAIL" for trial in result.study.trials)
-    print(
-        f"{failed} of {len(result.study.trials)} runs failed; every one respected layers × thickness ≤ 90"
-    )
+    respected = "every one respected layers × thickness ≤ 90"
+    print(f"{failed} of {len(result.study.trials)} runs failed; {respected}")
     return result
 
 

@@ -1,4 +1,4 @@
-"""Four processes share one study through a database: nobody waits, and nobody tries what another is trying.
+"""Four processes share one study through a database; none waits or repeats another's point.
 
 Run: python examples/parallel_workers.py
 """
@@ -42,9 +42,9 @@ def main() -> optuna.Study:
             raise SystemExit("a worker failed")
         seconds = time.perf_counter() - began
         points = [tuple(trial.params.values()) for trial in study.trials]
-        print(
-            f"{len(points)} trials by {N_WORKERS} processes in {seconds:.0f} s, {len(points) - len(set(points))} repeats"
-        )
+        n_repeats = len(points) - len(set(points))
+        trials = f"{len(points)} trials by {N_WORKERS} processes in {seconds:.0f} s"
+        print(f"{trials}, {n_repeats} repeats")
         print(f"best {study.best_value:g} at {study.best_params}")
         return study
 

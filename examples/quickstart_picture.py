@@ -1,4 +1,4 @@
-"""Draw the first picture of the README: what bktf finds on the controller, and what it believes.
+"""Plot the first figure of the README: what bktf finds on the controller, and its posterior.
 
 Run: python examples/quickstart_picture.py (the runs are kept, a line each, in
 docs/figures/quickstart.jsonl; delete it to run anew)

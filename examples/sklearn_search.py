@@ -1,4 +1,4 @@
-"""Tune a support vector machine with scikit-learn's own interface, and see what nested cross-validation says.
+"""Tune a support vector machine through scikit-learn's interface, with nested cross-validation.
 
 Needs: pip install 'bktf[sklearn]'
 Run: python examples/sklearn_search.py
@@ -26,9 +26,8 @@ def main() -> None:
         make_pipeline(StandardScaler(), SVC()), space, n_iter=20, cv=3, random_state=0
     )
     search.fit(X, y)
-    print(
-        f"best accuracy in 3-fold cross-validation: {search.best_score_:.4f} with {search.best_params_}"
-    )
+    accuracy = f"{search.best_score_:.4f} with {search.best_params_}"
+    print(f"best accuracy in 3-fold cross-validation: {accuracy}")
     search.set_params(n_iter=10)
     print(f"nested cross-validation, 3 outer folds: {cross_val_score(search, X, y, cv=3).round(4)}")
 

@@ -1,1 +1,1 @@
-"""Hard use: long histories, pruning, rare huge values, noise, thin feasible sets, tables of categories."""
+"""Hard use: long histories, pruning, outliers, noise, rare feasible points, category tables."""

@@ -1,6 +1,6 @@
-"""Studies of hard use: every run a line of benchmarks/results/hard_use.jsonl.
+"""Studies of hard use: every run is a line of benchmarks/results/hard_use.jsonl.
 
-Runs that are there are not made again.
+Runs that are recorded are not made again.
 
 python -m benchmarks.hard_use                       make what is missing, then print the tables
 python -m benchmarks.hard_use long noise            only these studies
@@ -10,6 +10,7 @@ python -m benchmarks.hard_use --tables              print the tables of what is 
 """
 
 import argparse
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -39,10 +40,12 @@ def _runs(
     methods: Sequence[str],
     n_seeds: int,
 ) -> list[RunKey]:
+    """The runs of an experiment: every seed, case and method."""
+    runs = itertools.product(range(n_seeds), cases, methods)
     return [
-        {"experiment": experiment, "problem": name, "method": method, "seed": seed, "settings": settings}
-        for seed in range(n_seeds) for name, settings in cases for method in methods
-    ]  # fmt: skip
+        {"experiment": experiment, "problem": name, "method": m, "seed": s, "settings": settings}
+        for s, (name, settings), m in runs
+    ]
 
 
 def runs_of(study: str) -> list[RunKey]:
@@ -77,7 +80,7 @@ def runs_of(study: str) -> list[RunKey]:
 
 
 def long_table(lines: Sequence[Line]) -> str:
-    """Median of the next suggestions, as a share of the median of random points, both above the minimum."""
+    """Median regret of the next suggestions, relative to that of random points."""
     rows = [
         "| space | trials before | bktf before | bktf | highest seed |",
         "|---|---|---|---|---|",
@@ -108,7 +111,7 @@ def long_table(lines: Sequence[Line]) -> str:
 
 
 def plain_table(study: str, number: str, lines: Sequence[Line], by: str | None) -> str:
-    """Median (smallest to largest) of a number of each line, by method and by a setting or the problem."""
+    """Median (smallest to largest) of a number, by method and by setting or problem."""
     here = [x for x in lines if x["experiment"] == study and number in x]
     cases = list(dict.fromkeys(str(x["settings"] if by is None else x[by]) for x in here))
     rows = [f"| {number} | " + " | ".join(cases) + " |", "|---" * (len(cases) + 1) + "|"]
@@ -130,7 +133,10 @@ def plain_table(study: str, number: str, lines: Sequence[Line], by: str | None) 
 
 
 def start_table() -> str:
-    """Regret on the development half where chains of a process start with noise of a tenth of the spread, and with small noise."""
+    """Regret on the development half with two start values of the noise.
+
+    Chains of a process start with noise of a tenth of the spread, or with small noise.
+    """
     development = [p for p in COMPARISON_PROBLEMS.values() if p.half == DEVELOPMENT]
     lines = [*read_lines(NOISE_START), *(x for x in read_lines(COMPARE) if x["method"] == "random")]
     found = compare_pair(lines, development, NOISY_START, SMALL_START)
@@ -143,10 +149,9 @@ def start_table() -> str:
         SHARES, found.first, found.second, found.low, found.high, strict=True
     ):
         difference = float(one - two)
-        said = verdict(difference, float(low), float(high))
-        rows.append(
-            f"| {share:.0%} | {one:.3f} | {two:.3f} | {difference:+.3f} [{low:+.3f}, {high:+.3f}] | {said} |"
-        )
+        interval = f"{difference:+.3f} [{low:+.3f}, {high:+.3f}]"
+        outcome = verdict(difference, float(low), float(high))
+        rows.append(f"| {share:.0%} | {one:.3f} | {two:.3f} | {interval} | {outcome} |")
     return "\n".join(rows)
 
 
@@ -167,8 +172,11 @@ def tables(lines: Sequence[Line]) -> dict[str, str]:
 def main() -> None:
     """Make the runs that are missing and print the tables."""
     work: dict[str, Callable[[RunKey], Line]] = {
-        "long": studies.run_long, "pruned": studies.run_pruned, "outliers": studies.run_outliers, "noise": studies.run_noise,
-    }  # fmt: skip
+        "long": studies.run_long,
+        "pruned": studies.run_pruned,
+        "outliers": studies.run_outliers,
+        "noise": studies.run_noise,
+    }
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""The problems of the studies of hard use: written down before the first line was measured, not changed afterwards."""
+"""The problems of the studies of hard use: fixed before the first run, not changed afterwards."""
 
 import math
 from collections.abc import Callable
@@ -24,7 +24,7 @@ HARTMANN = PAPER_PROBLEMS["hartmann6"]
 
 @dataclass(frozen=True, eq=False)
 class HardProblem:
-    """A function to minimise over a space, with the value of its minimum (a bound where that is not known)."""
+    """A function to minimise over a space, and its minimum, or a bound of it."""
 
     space: dict[str, BaseDistribution]
     function: Callable[[Params], float]
@@ -38,6 +38,7 @@ def _rotation(n_dims: int, seed: int) -> Floats:
 
 
 def _vector(params: Params) -> Floats:
+    """The values of parameters as one point (1, D)."""
     return np.array([list(params.values())], dtype=float)
 
 
@@ -77,26 +78,33 @@ def _grid(p: Params) -> float:
 
 
 LONG: dict[str, HardProblem] = {  # after 280, 320 and 700 trials of TPE
-    "rosenbrock6r": HardProblem(_box(6, -2.5, 2.5), _on_vector(lambda X: rosenbrock(X @ ROTATION_6.T))),
+    "rosenbrock6r": HardProblem(
+        _box(6, -2.5, 2.5), _on_vector(lambda X: rosenbrock(X @ ROTATION_6.T))
+    ),
     "ackley8": HardProblem(_box(8, -5.0, 5.0), _on_vector(lambda X: ackley(X - ACKLEY_SHIFT))),
     "mixed6": HardProblem(
         {
-            "rate": FloatDistribution(1e-5, 1.0, log=True), "decay": FloatDistribution(1e-7, 1e-1, log=True),
-            "depth": IntDistribution(1, 20), "share": FloatDistribution(0.0, 1.0, step=0.05),
-            "kind": CategoricalDistribution(("a", "b", "c", "d")), "flag": CategoricalDistribution((False, True)),
+            "rate": FloatDistribution(1e-5, 1.0, log=True),
+            "decay": FloatDistribution(1e-7, 1e-1, log=True),
+            "depth": IntDistribution(1, 20),
+            "share": FloatDistribution(0.0, 1.0, step=0.05),
+            "kind": CategoricalDistribution(("a", "b", "c", "d")),
+            "flag": CategoricalDistribution((False, True)),
         },
         _mixed,
     ),
     "grid25": HardProblem({f"x{d}": IntDistribution(0, 24) for d in range(5)}, _grid),
-    "levy10r": HardProblem(_box(10, -6.0, 6.0), _on_vector(lambda X: levy((X - 1.0) @ ROTATION_10.T + 1.0))),
+    "levy10r": HardProblem(
+        _box(10, -6.0, 6.0), _on_vector(lambda X: levy((X - 1.0) @ ROTATION_10.T + 1.0))
+    ),
     "hartmann6-grid": HardProblem(
         {f"x{d}": IntDistribution(0, 11) for d in range(6)},
         _on_vector(lambda X: HARTMANN.array_function(HARTMANN.grid.points(X.astype(int)))),
         -3.214562,
     ),
-}  # fmt: skip
-# Added afterwards: TPE finds the very minimum of both other grids before the first suggestion;
-# nothing is left there but to explore.
+}
+# Added afterwards: TPE finds the minimum of both other grids before the first suggestion, so no
+# suggestion can improve on it there.
 LONG["grid25-rosenbrock"] = HardProblem(
     {f"x{d}": IntDistribution(0, 24) for d in range(5)},
     _on_vector(lambda X: rosenbrock((X - 12.0) * (2.5 / 12.0) @ ROTATION_5.T)),
@@ -112,9 +120,8 @@ OUTLIER_SIZES = (0.0, 1e4, 1e6)  # added to a tenth of the values
 OUTLIER_TRIALS, OUTLIER_SEEDS = 50, 10
 
 BOWL_4 = np.array([0.3, -0.2, 0.1, -0.4])
-NOISY: dict[
-    str, tuple[HardProblem, float]
-] = {  # with the standard deviation of the noise, that of the function over its box
+# With the standard deviation of the noise: that of the function over its box.
+NOISY: dict[str, tuple[HardProblem, float]] = {
     "bowl4": (
         HardProblem(_box(4, -1.0, 1.0), _on_vector(lambda X: ((X - BOWL_4) ** 2).sum(axis=1))),
         0.6,
@@ -129,11 +136,8 @@ NOISY_TRIALS, NOISY_SEEDS = 60, 20
 BOWL_PRUNED = np.array([0.7, -0.4, 0.2])
 PRUNED = HardProblem(_box(3, -2.0, 2.0), _on_vector(lambda X: ((X - BOWL_PRUNED) ** 2).sum(axis=1)))
 PRUNED_STEPS, PRUNED_TRIALS, PRUNED_SEEDS = 10, 50, 10
-PRUNED_SCALES = {
-    "smaller": 0.1,
-    "same": 1.0,
-    "unrelated": None,
-}  # of what is reported to what is returned
+# Of reported values relative to returned ones.
+PRUNED_SCALES = {"smaller": 0.1, "same": 1.0, "unrelated": None}
 
 MIXTURE_STEPS = 20  # four shares in steps of 5 % that sum to 100 %
 THIN_SEEDS = 5

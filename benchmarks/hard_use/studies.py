@@ -16,8 +16,11 @@ from benchmarks.hard_use.problems import HardProblem, Params
 from studies.lines import Line, RunKey, made_with, rounded
 
 SETTINGS: dict[str, dict[str, Any]] = {  # of bktf by method; "before" has recorded lines only
-    "bktf": {}, "bktf-before": {}, "bktf-process": {"rank": math.inf}, "bktf-repeats": {"allow_repeats": True},
-}  # fmt: skip
+    "bktf": {},
+    "bktf-before": {},
+    "bktf-process": {"rank": math.inf},
+    "bktf-repeats": {"allow_repeats": True},
+}
 
 
 def sampler_of(method: str, seed: int, problem: HardProblem) -> BaseSampler:
@@ -32,9 +35,9 @@ def sampler_of(method: str, seed: int, problem: HardProblem) -> BaseSampler:
 def run_trials(
     study: optuna.Study, problem: HardProblem, n_trials: int, told: Callable[[Params, int], float]
 ) -> tuple[list[list[Any]], list[float]]:
-    """Ask and tell; points and true values.
+    """Ask and tell; returns points and true values.
 
-    `told` is what the study hears of a point and a trial's number.
+    `told` is the value that the study is told, from the parameters and the trial's number.
     """
     points, values = [], []
     for _ in range(n_trials):
@@ -55,11 +58,9 @@ def run_long(key: RunKey) -> Line:
     study.add_trials(history.trials)
     n_next = 2000 if key["method"] == "random" else problems.N_NEXT
     points, values = run_trials(study, problem, n_next, lambda params, _: problem.function(params))
-    found = (
-        {"values": rounded(values)}
-        if key["method"] == "random"
-        else {"points": points, "values": rounded(values)}
-    )
+    found: Line = {"values": rounded(values)}
+    if key["method"] != "random":
+        found = {"points": points, **found}
     return {**key, **found, **made_with("optuna")}
 
 
@@ -67,9 +68,8 @@ def run_outliers(key: RunKey) -> Line:
     """A tenth of the values, by trial number, has a large number added."""
     problem, seed, size = problems.OUTLIERS, key["seed"], key["settings"]["size"]
     study = optuna.create_study(sampler=sampler_of(key["method"], seed, problem))
-    is_huge = (
-        np.random.default_rng([seed, 5]).random(problems.OUTLIER_TRIALS) < problems.OUTLIER_SHARE
-    )
+    rng = np.random.default_rng([seed, 5])
+    is_huge = rng.random(problems.OUTLIER_TRIALS) < problems.OUTLIER_SHARE
     points, values = run_trials(
         study,
         problem,
@@ -87,17 +87,19 @@ def run_outliers(key: RunKey) -> Line:
 
 
 def run_noise(key: RunKey) -> Line:
-    """The true value at the point that is returned: the best observed and, of bktf, the best expected."""
+    """The true value at the best observed point and, for bktf, at the best expected one."""
     problem, noise = problems.NOISY[key["problem"]]
-    errors = iter(
-        noise * np.random.default_rng([key["seed"], 11]).standard_normal(problems.NOISY_TRIALS)
-    )
+    rng = np.random.default_rng([key["seed"], 11])
+    errors = iter(noise * rng.standard_normal(problems.NOISY_TRIALS))
     line: Line = dict(key)
     if key["method"].startswith("bktf"):
         result = bktf.minimize(
-            lambda p: problem.function(p) + float(next(errors)), problem.space, problems.NOISY_TRIALS, seed=key["seed"],
+            lambda p: problem.function(p) + float(next(errors)),
+            problem.space,
+            problems.NOISY_TRIALS,
+            seed=key["seed"],
             **SETTINGS[key["method"]],
-        )  # fmt: skip
+        )
         points = [list(t.params.values()) for t in result.study.trials]
         line["at_best_observed"] = rounded(problem.function(result.x))
         if hasattr(result, "x_expected"):
@@ -116,7 +118,7 @@ def run_noise(key: RunKey) -> Line:
 
 
 def run_pruned(key: RunKey) -> Line:
-    """A study with a median pruner; what is reported has a scale of its own."""
+    """A study with a median pruner; reports are on another scale than returned values."""
     problem, seed, scale = problems.PRUNED, key["seed"], key["settings"]["scale"]
     unpruned = key["settings"]["pruner"] == "none"
     pruner = (

@@ -1,4 +1,4 @@
-"""Play the chemist: fill in the pending rows of a table with a simulated reaction, noise and two failures included.
+"""Fill in the pending rows of a table with a simulated reaction, with noise and two failures.
 
 Run: python examples/lab_loop/simulate.py results.csv
 The best possible yield is 90 %, at 85 °C, 8 h, 550 rpm, 0.5 mol, Pd.

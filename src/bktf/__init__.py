@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 load = Posterior.load
 
-# What needs Optuna, whose import takes half a second: loaded when first asked for.
+# What needs Optuna, whose import takes half a second: loaded on first use.
 _ON_DEMAND = {
     "BKTFSampler": "optuna_sampler",
     "Result": "optimize",
@@ -38,6 +38,6 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "BKTFSampler", "GridMoments", "LeaveOneOut", "Periodic", "Posterior", "Priors", "Result", "__version__", "acquisition", "choices",
-    "fit", "leave_one_out", "load", "maximize", "minimize",
+    "BKTFSampler", "GridMoments", "LeaveOneOut", "Periodic", "Posterior", "Priors", "Result",
+    "__version__", "acquisition", "choices", "fit", "leave_one_out", "load", "maximize", "minimize",
 ]  # fmt: skip

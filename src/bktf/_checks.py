@@ -13,19 +13,16 @@ def check_noise_std(noise_std: float | None) -> None:
     """Refuse a known noise that is negative or no number."""
     if noise_std is None:
         return
-    number = isinstance(noise_std, int | float | np.floating | np.integer) and not isinstance(
-        noise_std, bool
-    )
-    if not number or not np.isfinite(noise_std) or noise_std < 0:
-        raise ValueError(
-            f"noise_std must be a number of at least 0, in the units of y, or None; got {noise_std!r}"
-        )
+    is_real = isinstance(noise_std, int | float | np.floating | np.integer)
+    if not is_real or isinstance(noise_std, bool) or not np.isfinite(noise_std) or noise_std < 0:
+        wanted = "noise_std must be a number of at least 0, in the units of y, or None"
+        raise ValueError(f"{wanted}; got {noise_std!r}")
 
 
-def whole_number(name: str, value: object, least: int, most: int | None = None) -> int:
-    """A whole number of at least `least` and, where it is given, at most `most`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
-    if most is not None and value > most:
-        raise ValueError(f"{name} must be a whole number of at most {most}; got {value!r}")
+def whole_number(name: str, value: object, low: int, high: int | None = None) -> int:
+    """The value, refused where it is not a whole number of at least `low` and at most `high`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+        raise ValueError(f"{name} must be a whole number of at least {low}; got {value!r}")
+    if high is not None and value > high:
+        raise ValueError(f"{name} must be a whole number of at most {high}; got {value!r}")
     return int(value)

@@ -12,10 +12,22 @@ from typing import NoReturn
 
 from bktf._version import __version__
 
-MOVED = {
-    "reproduce": "studies.paper",
-    "compare": "studies.comparison",
-}  # commands that have left the package
+# Commands that have left the package, and what replaces them.
+MOVED = {"reproduce": "studies.paper", "compare": "studies.comparison"}
+
+DESCRIPTION = (
+    "Find the optimum of an expensive function in few evaluations, and know how sure you are."
+)
+DEMO = (
+    "Optimise the Hartmann function in six dimensions, whose optimum is known, and say how close "
+    "it came."
+)
+SUGGEST = (
+    "Suggest the next experiments from a space file (what can vary, what is measured) and a CSV "
+    "table of results. Rows without a result are pending, rows with the result failed are avoided, "
+    "and equal rows are repeated measurements. An empty table gives a start design."
+)
+NOTHING_TO_PLOT = "nothing to draw yet: the start design fills the space before there is a model"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -28,22 +40,20 @@ class _Parser(argparse.ArgumentParser):
 
 def make_parser() -> argparse.ArgumentParser:
     """All commands and their options."""
-    parser = _Parser(
-        prog="bktf",
-        description="Find the optimum of an expensive function in few evaluations, and know how sure you are.",
-        epilog="example: bktf demo",
-    )
+    parser = _Parser(prog="bktf", description=DESCRIPTION, epilog="example: bktf demo")
     parser.add_argument("--version", action="version", version=f"bktf {__version__}")
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", required=True, parser_class=_Parser
     )
     demo = commands.add_parser(
-        "demo", help="optimise a test function and say how close it came", description="Optimise the Hartmann function in six dimensions, "
-        "whose optimum is known, and say how close it came.", epilog="example: bktf demo --evaluations 40 --seed 3",
-    )  # fmt: skip
+        "demo",
+        help="optimise a test function and say how close it came",
+        description=DEMO,
+        epilog="example: bktf demo --evaluations 40 --seed 3",
+    )
     demo.add_argument(
         "--evaluations",
-        type=_at_least_one,
+        type=_positive,
         default=60,
         metavar="N",
         help="how many evaluations (default: 60)",
@@ -52,11 +62,11 @@ def make_parser() -> argparse.ArgumentParser:
         "--seed", type=_not_negative, default=0, help="same seed, same run (default: 0)"
     )
     suggest = commands.add_parser(
-        "suggest", help="the next experiments for a table of results", description="Suggest the next experiments from a space file (what "
-        "can vary, what is measured) and a CSV table of results. Rows without a result are pending, rows with the result failed are "
-        "avoided, rows that stand twice are repeated measurements. An empty table gives a start design.",
+        "suggest",
+        help="the next experiments for a table of results",
+        description=SUGGEST,
         epilog="example: bktf suggest --init && bktf suggest space.toml results.csv -n 4 --append",
-    )  # fmt: skip
+    )
     suggest.add_argument(
         "space",
         nargs="?",
@@ -73,7 +83,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     suggest.add_argument(
         "-n",
-        type=_at_least_one,
+        type=_positive,
         default=1,
         metavar="N",
         help="how many experiments to suggest together (default: 1)",
@@ -88,7 +98,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--explain", action="store_true", help="show what the model expects around each suggestion"
     )
     suggest.add_argument(
-        "--png", type=Path, metavar="FILE", help="draw that as a picture (needs the extra plots)"
+        "--png", type=Path, metavar="FILE", help="plot that to a PNG file (needs the extra plots)"
     )
     suggest.add_argument(
         "--init", action="store_true", help="write a commented example of both files"
@@ -102,23 +112,24 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _at_least_one(text: str) -> int:
-    return _whole(text, 1)
+def _positive(text: str) -> int:
+    """A whole number of at least 1."""
+    return _whole_number(text, 1)
 
 
 def _not_negative(text: str) -> int:
-    return _whole(text, 0)
+    """A whole number of at least 0."""
+    return _whole_number(text, 0)
 
 
-def _whole(text: str, least: int) -> int:
+def _whole_number(text: str, low: int) -> int:
+    """A whole number of at least `low`."""
     try:
         value = int(text)
     except ValueError:
-        value = least - 1
-    if value < least:
-        raise argparse.ArgumentTypeError(
-            f"must be a whole number of at least {least}; got {text!r}"
-        )
+        value = low - 1
+    if value < low:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least {low}; got {text!r}")
     return value
 
 
@@ -126,19 +137,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is 0 where it worked, 2 on bad input, 130 after Ctrl-C."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and given[0] in MOVED:
-        print(
-            f"bktf {given[0]}: the studies are run from a checkout: python -m {MOVED[given[0]]} {' '.join(given[1:])}".rstrip(),
-            file=sys.stderr,
-        )
+        command = " ".join(["python -m", MOVED[given[0]], *given[1:]])
+        message = f"bktf {given[0]}: the studies are run from a checkout: {command}"
+        print(message, file=sys.stderr)
         return 2
     options = make_parser().parse_args(given)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that has no ± or bars shows ? instead
+        # A terminal whose encoding has no ± or bars shows ? instead.
+        sys.stdout.reconfigure(errors="replace")
     try:
         code = {"demo": run_demo, "suggest": run_suggest}[options.command](options)
         sys.stdout.flush()
         return code
-    except BrokenPipeError:  # whoever read our output has had enough
+    except BrokenPipeError:  # the reader of the output has closed it, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -161,22 +172,20 @@ def run_suggest(options: argparse.Namespace) -> int:
     try:
         if options.init:
             lab.write_examples(options.space, options.results)
-            print(
-                f"wrote {options.space} and {options.results}; edit the first, then: bktf suggest {options.space} {options.results} -n 4"
-            )
+            files = f"{options.space} {options.results}"
+            wrote = f"wrote {options.space} and {options.results}"
+            print(f"{wrote}; edit the first, then: bktf suggest {files} -n 4")
             return 0
         if options.png is not None and importlib.util.find_spec("matplotlib") is None:
             raise ValueError("--png needs Matplotlib, which is not installed; install bktf[plots]")
         found = lab.answer(options.space, options.results, options.n, options.seed)
-        lines = (
-            [json.dumps(lab.as_json(found), ensure_ascii=False, indent=2)]
-            if options.json
-            else lab.as_lines(found)
-        )
+        lines = lab.as_lines(found)
+        if options.json:
+            lines = [json.dumps(lab.as_json(found), ensure_ascii=False, indent=2)]
         if options.explain and not options.json:
             lines += lab.explain(found)
         if options.png is not None and found.posterior is not None and found.experiments:
-            lab.draw(found, options.png)
+            lab.plot_answer(found, options.png)
         if options.append:  # last, so that a failure elsewhere leaves the table as it was
             lab.append_rows(found.table, lab.as_rows(found))
     except (ValueError, OSError, ArithmeticError) as error:
@@ -188,10 +197,6 @@ def run_suggest(options: argparse.Namespace) -> int:
     if options.append and found.experiments:
         print(f"appended to {options.results}")
     if options.png is not None:
-        drawn = found.posterior is not None and found.experiments
-        print(
-            f"drew {options.png}"
-            if drawn
-            else "nothing to draw yet: the start design fills the space before there is a model"
-        )
+        is_plotted = found.posterior is not None and found.experiments
+        print(f"drew {options.png}" if is_plotted else NOTHING_TO_PLOT)
     return 0

@@ -1,4 +1,4 @@
-"""`bktf demo`: the Hartmann function in six dimensions, with a narrow optimum and several false ones."""
+"""`bktf demo`: the Hartmann function in six dimensions, which has several local optima."""
 
 import sys
 from typing import Any
@@ -7,10 +7,14 @@ import numpy as np
 
 from bktf.optimize import Result, minimize
 from bktf.test_functions import hartmann6 as hartmann6_at
-from bktf.test_functions import tracking_error as tracking_error  # where the first README had it
+from bktf.test_functions import tracking_error as tracking_error  # version 0.1 had it here
 
 OPTIMUM = -3.32237
 SPACE = {f"x{d + 1}": (0.0, 1.0) for d in range(6)}
+NEXT = """
+Next: README.md has the same in fifteen lines for Optuna; examples/ has mixed spaces and parallel
+workers; `bktf suggest --help` is for experiments run by hand; docs/sampler.md says how a suggestion
+is made."""
 
 
 def hartmann6(params: dict[str, Any]) -> float:
@@ -19,10 +23,9 @@ def hartmann6(params: dict[str, Any]) -> float:
 
 
 def run_demo(n_trials: int, seed: int) -> Result:
-    """Optimise, say what was found, and how good it is."""
-    print(
-        f"bktf demo: find the smallest value of the Hartmann function in six dimensions, {n_trials} evaluations, seed {seed}."
-    )
+    """Optimise, and print what was found and how good it is."""
+    task = "find the smallest value of the Hartmann function in six dimensions"
+    print(f"bktf demo: {task}, {n_trials} evaluations, seed {seed}.")
     print(f"Its optimum is known, {OPTIMUM}, so we can tell how close we come.\n", flush=True)
     result = minimize(
         hartmann6,
@@ -41,13 +44,9 @@ def run_demo(n_trials: int, seed: int) -> Result:
     print(result)
     print(f"\nthe known optimum    {OPTIMUM:.4f}")
     print(f"found                {result.fun:.4f}   (off by {result.fun - OPTIMUM:.4f})")
-    print(
-        f"random search        {np.median(random):.4f}   (median of 100 runs of {n_trials} evaluations)"
-    )
-    print(
-        "\nNext: README.md has the same in fifteen lines for Optuna; examples/ has mixed spaces and parallel workers; "
-        "`bktf suggest --help`\nis for experiments run by hand; docs/sampler.md says how a suggestion is made."
-    )
+    runs = f"median of 100 runs of {n_trials} evaluations"
+    print(f"random search        {np.median(random):.4f}   ({runs})")
+    print(NEXT)
     return result
 
 

@@ -1,4 +1,4 @@
-"""Fill the on-disk cache of compiled code, once, before a fleet of workers starts: python -m bktf.warmup."""
+"""Compile once and fill the cache on disk, before workers start: python -m bktf.warmup."""
 
 import argparse
 import math
@@ -12,21 +12,18 @@ from bktf.surrogate import fit
 
 
 def warm_up(kernels: list[str]) -> None:
-    """Compile everything that fits and their questions need, for these kernels, alone and with shared length-scales, and for a process."""
+    """Compile what fits and suggestions need, at finite rank for these kernels and infinite rank.
+
+    Each kernel is compiled with and without shared length-scales.
+    """
     axes = [np.linspace(0.0, 1.0, 4)] * 2
     X, y = [[0.0, 0.0], [1.0, 1.0]], [0.0, 1.0]
     for kernel in kernels:
         for shared in (False, True):
             posterior = fit(
-                axes,
-                X,
-                y,
-                seed=0,
-                n_sweeps=2,
-                n_burn_in=1,
-                kernel=kernel,
+                axes, X, y, seed=0, n_sweeps=2, n_burn_in=1, kernel=kernel,
                 shared_lengthscales=shared,
-            )
+            )  # fmt: skip
             where = [[0.0, 0.0]] if posterior.grid[0].kernel.on_levels else [[0.1, 0.2]]
             posterior.mean(where)
             posterior.draws_at(where)
@@ -53,9 +50,8 @@ def main() -> None:
         parser.error(f"no such kernel: {unknown[0]!r}; choose from {', '.join(KINDS)}")
     began = time.perf_counter()
     warm_up(kernels)
-    print(
-        f"compiled code for {', '.join(kernels)} is in place ({time.perf_counter() - began:.1f} s)"
-    )
+    seconds = time.perf_counter() - began
+    print(f"compiled code for {', '.join(kernels)} is ready ({seconds:.1f} s)")
 
 
 if __name__ == "__main__":

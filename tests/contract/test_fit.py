@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 import bktf
 from bktf.axis_kernels.kernel_choice import Kernel
 from bktf.components import gibbs
-from bktf.surrogate.fit_components import WarmStart, _resume
-from bktf.surrogate.problems import Data, make_component_problem, new_state
+from bktf.surrogate.fit_components import WarmStart, _resume, make_component_problem, new_state
+from bktf.surrogate.observed_values import Data, Standardisation
 from bktf.surrogate.run_chains import ChainCall
-from bktf.surrogate.standardisation import Standardisation
 from seeds import seeded
 
 Floats = NDArray[np.float64]

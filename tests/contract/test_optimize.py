@@ -20,7 +20,7 @@ from optuna.distributions import FloatDistribution, IntDistribution
 from optuna.trial import TrialState
 
 import bktf
-from bktf.surrogate.warping import Warp
+from bktf.surrogate import Warp
 from seeds import seeded
 
 SQUARE = {"x": (-5.0, 5.0), "y": (-5.0, 5.0)}

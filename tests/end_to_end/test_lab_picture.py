@@ -10,9 +10,10 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 
+from bktf.lab.lab_space import LabSpace
 from bktf.lab.slice_plot import MAX_NAME, MAX_NAMES, SUGGESTION_COLOUR, plot_slices, shortened
 from bktf.lab.slices import Slice
-from bktf.lab.space_file import LabSpace, read_lab_space
+from bktf.lab.space_file import read_lab_space
 from seeds import seeded
 
 LIGANDS = [f"ligand-{i:02d}-phosphine" for i in range(11)] + ["2-dicyclohexylphosphino-2',6'-dimethoxybiphenyl"]

@@ -9,7 +9,8 @@ import pytest
 
 from bktf.cli import main
 from bktf.engine import fit_surrogate, make_settings
-from bktf.lab.space_file import EXAMPLE, LabError, read_lab_space
+from bktf.lab.lab_space import LabError
+from bktf.lab.space_file import EXAMPLE, read_lab_space
 from bktf.lab.suggest import Answer, answer, make_engine
 from seeds import seeded
 

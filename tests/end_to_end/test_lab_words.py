@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from bktf import lab
 from bktf.cli import main
 from bktf.engine import Objective
+from bktf.lab.lab_space import LabSpace
 from bktf.lab.slices import Slice, effect_along, in_words, slices, small_difference
-from bktf.lab.space_file import LabSpace, read_lab_space
+from bktf.lab.space_file import read_lab_space
 from seeds import seeded
 
 Floats = NDArray[np.float64]

@@ -263,7 +263,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="the worst kept",
-        file="engine/subset.py",
+        file="engine/observation_filters.py",
         old="best_first = np.argsort(-values,",
         new="best_first = np.argsort(values,",
         breaks="the subset has the worst observations for the best",
@@ -271,7 +271,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="the oldest kept",
-        file="engine/subset.py",
+        file="engine/observation_filters.py",
         old="kept[n - round(LATEST_SHARE * size) :]",
         new="kept[: round(LATEST_SHARE * size)]",
         breaks="the subset has the oldest observations for the latest",
@@ -279,7 +279,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="the rest lies together",
-        file="engine/subset.py",
+        file="engine/observation_filters.py",
         old="np.argmax(np.where(kept, -1.0, to_kept))",
         new="np.argmin(np.where(kept, np.inf, to_kept))",
         breaks="the rest of the subset does not fill the space",
@@ -287,7 +287,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="far from the incumbents",
-        file="engine/subset.py",
+        file="engine/observation_filters.py",
         old="np.where(kept, np.inf, to_incumbents)",
         new="np.where(kept, np.inf, -to_incumbents)",
         breaks="the neighbours of the best observations are left out of the subset",
@@ -295,7 +295,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="levels apart by their numbers",
-        file="engine/subset.py",
+        file="engine/observation_filters.py",
         old="np.where(on_levels, difference > 0, difference)",
         new="difference",
         breaks="distances between levels depend on their order",
@@ -538,7 +538,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="most values set aside",
-        file="engine/outliers.py",
+        file="engine/observation_filters.py",
         old="first = max(MIN_USUAL, n - int(MAX_SHARE * n))",
         new="first = max(MIN_USUAL, n // 4)",
         breaks="more than half of the values may be set aside",
@@ -546,7 +546,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="steep functions cut off",
-        file="engine/outliers.py",
+        file="engine/observation_filters.py",
         old="rises / STEEPNESS > steepest",
         new="rises > steepest",
         breaks="large values of a steep function are set aside",
@@ -554,7 +554,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="steepest rise for the least",
-        file="engine/outliers.py",
+        file="engine/observation_filters.py",
         old="on_levels).min(axis=1)",
         new="on_levels).max(axis=1)",
         breaks="a rise from any one point is enough to set a value aside",
@@ -562,7 +562,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="levels of outliers apart by their numbers",
-        file="engine/outliers.py",
+        file="engine/observation_filters.py",
         old="(distance > 0) if is_level else distance**2",
         new="distance**2",
         breaks="slopes between levels depend on their order",
@@ -707,9 +707,9 @@ MUTATIONS = (
     ),
     Mutation(
         name="constants hidden from feasible",
-        file="optuna_sampler/sampler.py",
-        old="feasible({**constants, **values_at(parameters, point)})",
-        new="feasible(values_at(parameters, point))",
+        file="spaces/feasible_points.py",
+        old="allows({**constants, **values_at(parameters, point)})",
+        new="allows(values_at(parameters, point))",
         breaks="a constraint on a constant parameter fails",
         tests=SAMPLER,
     ),
@@ -837,7 +837,7 @@ MUTATIONS = (
     # --- the warp ------------------------------------------------------------------------------------
     Mutation(
         name="another quantile of the distances",
-        file="surrogate/warping.py",
+        file="surrogate/observed_values.py",
         old="np.quantile(half_distance, 0.25)",
         new="np.quantile(half_distance, 0.75)",
         breaks="the warp is linear for most values, so terrible ones still take up the scale",
@@ -845,7 +845,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="warped to the wrong side",
-        file="surrogate/warping.py",
+        file="surrogate/observed_values.py",
         old="self.best / 2 - half_distance,",
         new="self.best / 2 + half_distance,",
         breaks="bad values become better than the best",
@@ -853,7 +853,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="inverse with another scale",
-        file="surrogate/warping.py",
+        file="surrogate/observed_values.py",
         old="np.expm1(half_distance / (self.scale / 2))",
         new="np.expm1(half_distance / self.scale)",
         breaks="the inverse of the warp is not its inverse",
@@ -861,7 +861,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="warp measured from the worst",
-        file="surrogate/warping.py",
+        file="surrogate/observed_values.py",
         old="best = float(y.max())",
         new="best = float(y.min())",
         breaks="the scale is linear near the worst value",
@@ -935,7 +935,7 @@ MUTATIONS = (
     # --- priors --------------------------------------------------------------------------------------
     Mutation(
         name="constant share without log D",
-        file="surrogate/problems.py",
+        file="surrogate/fit_process.py",
         old="min(priors.process_share_logit_mean + math.log(n_dims), LOG_ODDS_HIGH - 1.0)",
         new="min(priors.process_share_logit_mean, LOG_ODDS_HIGH - 1.0)",
         breaks="the prior of the constant share does not know the number of dimensions",
@@ -943,7 +943,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="length-scales grow with D",
-        file="surrogate/problems.py",
+        file="surrogate/fit_process.py",
         old="priors.process_lengthscale_log_mean + 0.5 * math.log(n_dims)",
         new="priors.process_lengthscale_log_mean + math.log(n_dims)",
         breaks="the length-scales of a process grow like D instead of √D",
@@ -951,7 +951,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="noise of components for a process",
-        file="surrogate/problems.py",
+        file="surrogate/fit_process.py",
         old="noise_rate=float(spec.priors.process_noise_rate)",
         new="noise_rate=float(spec.priors.noise_rate)",
         breaks="the prior of the noise of a process is a thousand times too large",
@@ -967,7 +967,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="noise of components for a residual process",
-        file="surrogate/problems.py",
+        file="surrogate/fit_components.py",
         old="priors.process_noise_rate if spec.residual_process else priors.noise_rate",
         new="priors.noise_rate",
         breaks="the prior of the noise beside a residual process is a thousand times too large",
@@ -984,8 +984,8 @@ MUTATIONS = (
     Mutation(
         name="kernels without effect kept from former files",
         file="surrogate/posterior_file.py",
-        old="    if not n_components:  # any kernel",
-        new="    if n_components < 0:  # any kernel",
+        old="    if not n_components:",
+        new="    if n_components < 0:",
         breaks="leave-one-out of an earlier fit of a process is refused",
         tests=POSTERIOR,
     ),
@@ -1007,7 +1007,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="odds with the prior of lengths",
-        file="surrogate/problems.py",
+        file="surrogate/fit_components.py",
         old="np.where(equal, priors.correlation_logit_mean, priors.lengthscale_log_mean)",
         new="np.full(equal.size, priors.lengthscale_log_mean)",
         breaks="the correlation of levels has the prior of a length-scale",
@@ -1015,7 +1015,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="levels of a process with the prior of lengths",
-        file="surrogate/problems.py",
+        file="surrogate/fit_process.py",
         old="means = np.where(on_levels, priors.correlation_logit_mean, shift)",
         new="means = np.full(n_dims, shift)",
         breaks="the correlation of levels of a process has the prior of a length-scale",
@@ -1023,7 +1023,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="main effects shrunk too",
-        file="surrogate/problems.py",
+        file="surrogate/fit_components.py",
         old="(active.sum(axis=1) > min(1, len(grid) - 1))",
         new="(active.sum(axis=1) >= 1)",
         breaks="adapt_rank shrinks components of one dimension",
@@ -1355,7 +1355,7 @@ MUTATIONS = (
     # --- values, spaces, axes ------------------------------------------------------------------------
     Mutation(
         name="variance for the scale",
-        file="surrogate/standardisation.py",
+        file="surrogate/observed_values.py",
         old="float(relative.std()) * unit or 1.0",
         new="float(relative.var()) * unit or 1.0",
         breaks="the model does not see z-scores",
@@ -1363,7 +1363,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="equal values not centred",
-        file="surrogate/standardisation.py",
+        file="surrogate/observed_values.py",
         old="return cls(float(y[0]), 1.0)",
         new="return cls(0.0, 1.0)",
         breaks="where all values are the same the model does not see zeros",
@@ -1534,7 +1534,7 @@ MUTATIONS = (
     Mutation(
         name="changes of others overwritten",
         file="lab/results_table.py",
-        old='if before.decode("utf-8-sig") != table.text:',
+        old='if current.decode("utf-8-sig") != table.text:',
         new="if not before and table.text:",
         breaks="rows that someone saved in the meantime are lost",
         tests=LAB,
@@ -1566,7 +1566,7 @@ MUTATIONS = (
     Mutation(
         name="byte order mark lost",
         file="lab/results_table.py",
-        old='b"\\xef\\xbb\\xbf" if before.startswith(b"\\xef\\xbb\\xbf") else b""',
+        old='b"\\xef\\xbb\\xbf" if current.startswith(b"\\xef\\xbb\\xbf") else b""',
         new='b""',
         breaks="a spreadsheet reads the table in another encoding after a suggestion",
         tests=LAB,
@@ -1688,8 +1688,8 @@ MUTATIONS = (
     Mutation(
         name="covariance in half of its units",
         file="surrogate/posterior.py",
-        old="self.standardisation.scale**2 * self.draws.induced_covariances",
-        new="self.standardisation.scale * self.draws.induced_covariances",
+        old="covariances = self.draws.induced_covariances(first, second)\n        return np.asarray(self.standardisation.scale**2 *",
+        new="covariances = self.draws.induced_covariances(first, second)\n        return np.asarray(self.standardisation.scale *",
         breaks="the covariance of a process is not in squared units of y",
         tests=POSTERIOR,
     ),
@@ -1728,8 +1728,8 @@ MUTATIONS = (
     Mutation(
         name="spreads not compared",
         file="surrogate/diagnostics.py",
-        old="np.maximum(potential_scale_reduction(normal_scores(parts)), potential_scale_reduction(normal_scores(folded)))",
-        new="potential_scale_reduction(normal_scores(parts))",
+        old="np.maximum(of_locations, of_spreads)",
+        new="of_locations",
         breaks="chains of different spread look mixed",
         tests=DIAGNOSTICS,
     ),

@@ -24,9 +24,10 @@ from bktf.components import conjugate_updates as conjugate
 from bktf.components import gibbs
 from bktf.components.chain_state import Problem, Work
 from bktf.gaussian_process import ProcessModel
+from bktf.surrogate.fit_components import make_component_problem, new_state
 from bktf.surrogate.model_spec import ModelSpec
+from bktf.surrogate.observed_values import Data
 from bktf.surrogate.priors import Priors
-from bktf.surrogate.problems import Data, make_component_problem, new_state
 from seeds import seeded
 
 Floats = NDArray[np.float64]

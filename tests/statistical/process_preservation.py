@@ -16,8 +16,8 @@ from bktf._compiled.numba_options import compiled as compiled
 from bktf.axis_kernels import Kernel, resolve_kernels
 from bktf.gaussian_process import ProcessProblem, parameter_updates, run_sweeps
 from bktf.gaussian_process.process_sampler import ProcessChain
+from bktf.surrogate.fit_process import make_process_problem
 from bktf.surrogate.model_spec import ModelSpec
-from bktf.surrogate.problems import make_process_problem
 from seeds import seeded
 
 N_SWEEPS = 2

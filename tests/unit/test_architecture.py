@@ -37,7 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "optimize": {*ENGINE, "optuna_sampler"},
     "lab": {*ENGINE, "analysis"},
     "integrations": {*ENGINE, "optuna_sampler"},
-    "test_functions": set(),
+    "test_functions": {"_typing"},
     "warmup": {*SURROGATE},
     "demo": {"optimize", "test_functions"},
     "cli": {"_version", "demo", "lab"},

@@ -13,7 +13,7 @@ from bktf.acquisition.choice import Choice, choose
 from bktf.engine import Engine, History, Objective, make_settings, suggestion
 from bktf.engine.success import CAUTION_WINDOW, caution
 from bktf.spaces import parameters_of
-from bktf.surrogate.warping import Warp
+from bktf.surrogate.observed_values import Warp
 from seeds import seeded
 
 Floats = NDArray[np.float64]

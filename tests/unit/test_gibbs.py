@@ -9,7 +9,7 @@ from bktf._compiled import slice_sampling
 from bktf._compiled import vector_loops as sums
 from bktf.axis_kernels.operations import _update_markov
 from bktf.components.chain_state import State
-from bktf.surrogate.problems import new_state
+from bktf.surrogate.fit_components import new_state
 from seeds import seeded
 
 

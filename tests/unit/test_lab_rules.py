@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from bktf.engine import Suggestion
 from bktf.lab import suggest
-from bktf.lab.space_file import LabSpace, read_lab_space
+from bktf.lab.lab_space import LabSpace
+from bktf.lab.space_file import read_lab_space
 
 Floats = NDArray[np.float64]
 

@@ -24,8 +24,8 @@ from bktf.engine import (
 )
 from bktf.gaussian_process import condition_process
 from bktf.spaces import Parameter, parameters_of
+from bktf.surrogate.observed_values import Warp
 from bktf.surrogate.posterior import Posterior
-from bktf.surrogate.warping import Warp
 from seeds import seeded
 
 Floats = NDArray[np.float64]

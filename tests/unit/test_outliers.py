@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bktf.engine.outliers import MIN_USUAL, find_outliers
+from bktf.engine.observation_filters import MIN_USUAL, find_outliers
 from seeds import seeded
 from studies.problems.classics import levy, rosenbrock
 

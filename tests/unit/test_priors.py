@@ -18,9 +18,11 @@ from bktf.axis_kernels.kernel_choice import resolve_kernels
 from bktf.components import gibbs
 from bktf.components.chain_state import Problem, State
 from bktf.gaussian_process import ProcessProblem
+from bktf.surrogate.fit_components import make_component_problem, new_state
+from bktf.surrogate.fit_process import make_process_problem
 from bktf.surrogate.model_spec import ModelSpec
+from bktf.surrogate.observed_values import Data
 from bktf.surrogate.priors import Priors
-from bktf.surrogate.problems import Data, make_component_problem, make_process_problem, new_state
 from seeds import seeded
 
 Floats = NDArray[np.float64]

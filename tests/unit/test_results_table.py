@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from optuna.distributions import FloatDistribution
 
+from bktf.lab.lab_space import LabError
 from bktf.lab.results_table import Table, append_rows, read_table, settable
-from bktf.lab.space_file import LabError, read_lab_space
+from bktf.lab.space_file import read_lab_space
 from seeds import seeded
 
 SPACE = """

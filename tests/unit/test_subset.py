@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bktf.engine.subset import BEST_SHARE, LATEST_SHARE, N_INCUMBENTS, NEAREST_SHARE, choose_subset
+from bktf.engine.observation_filters import BEST_SHARE, LATEST_SHARE, N_INCUMBENTS, NEAREST_SHARE, choose_subset
 from seeds import seeded
 
 Floats = NDArray[np.float64]

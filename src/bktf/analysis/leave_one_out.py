@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bktf._typing import Floats, Ints
 from bktf.surrogate import Posterior, fit_model
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +17,7 @@ class LeaveOneOut:
     Print it for a summary.
     """
 
-    index: NDArray[np.int64]  # (n,) which observations were left out
+    index: Ints  # (n,) which observations were left out
     y: Floats  # (n,) what was observed there
     mean: Floats  # (n,) predictive mean
     std: Floats  # (n,) predictive standard deviation
@@ -38,18 +36,20 @@ class LeaveOneOut:
         errors = self.y - self.mean
         largest = float(np.abs(errors).max()) or 1.0
         error = largest * math.sqrt(float(np.mean((errors / largest) ** 2)))
+        errors_line = f"root mean square error {error:.4g} (spread of y {self.spread:.4g})"
+        half, most = f"{self.coverage(0.5):.0%}", f"{self.coverage(0.9):.0%}"
         return (
-            f"leave-one-out over {len(self.y)} observations: root mean square error {error:.4g} (spread of y {self.spread:.4g})\n"
+            f"leave-one-out over {len(self.y)} observations: {errors_line}\n"
             f"mean log predictive density {self.log_density.mean():.4g}\n"
-            f"coverage of the 50 % interval {self.coverage(0.5):.0%}, of the 90 % interval {self.coverage(0.9):.0%}"
+            f"coverage of the 50 % interval {half}, of the 90 % interval {most}"
         )
 
 
 def leave_one_out(posterior: Posterior, *, index: Sequence[int] | None = None) -> LeaveOneOut:
     """Refit without each observation in turn, with the settings of the fit, and predict it.
 
-    Importance weights would be cheaper and wrong: without a point, a chain may prefer another mode
-    altogether. `index` restricts the check to some observations.
+    Importance weights would be cheaper but wrong: without a point, a chain may be in another mode.
+    `index` restricts the check to some observations.
     """
     if not isinstance(posterior, Posterior):
         raise ValueError(f"leave_one_out takes a bktf.Posterior; got {type(posterior).__name__}")
@@ -57,14 +57,8 @@ def leave_one_out(posterior: Posterior, *, index: Sequence[int] | None = None) -
     if n < 2:
         raise ValueError(f"leave_one_out needs at least 2 observations; the posterior has {n}")
     left_out = np.arange(n) if index is None else np.asarray(index)
-    whole = np.issubdtype(left_out.dtype, np.integer)
-    if (
-        left_out.ndim != 1
-        or left_out.size == 0
-        or not whole
-        or left_out.min() < 0
-        or left_out.max() >= n
-    ):
+    is_list = np.issubdtype(left_out.dtype, np.integer) and left_out.ndim == 1 and left_out.size
+    if not is_list or left_out.min() < 0 or left_out.max() >= n:
         raise ValueError(f"index must list observations among 0 … {n - 1}; got {index!r}")
     rows = np.array([_predict_left_out(posterior, int(i)) for i in left_out])
     mean, std, log_density, pit = rows.T
@@ -80,22 +74,21 @@ def leave_one_out(posterior: Posterior, *, index: Sequence[int] | None = None) -
 
 
 def _predict_left_out(posterior: Posterior, i: int) -> tuple[float, float, float, float]:
-    """Mean, standard deviation, log density and distribution function of y_i, a normal mixture over draws."""
+    """Mean, standard deviation, log density and distribution function of y_i.
+
+    The predictive distribution is a normal mixture over draws.
+    """
     from scipy.special import logsumexp, ndtr  # heavy, and only needed here
 
     X, y = np.delete(posterior.X, i, axis=0), np.delete(posterior.y, i)
     refit = fit_model(posterior.spec, posterior.axes, X, y, posterior.seed)
-    here, unit = (
-        posterior.X[i : i + 1],
-        refit.standardisation.scale,
-    )  # squares in units of it: those of y may not have one
-    f = refit.mean_by_draw(here)[:, 0]
-    deviation = unit * np.hypot(
-        refit.std_by_draw(here)[:, 0] / unit, refit.noise_std / unit
-    )  # of y_i within each draw
+    point = posterior.X[i : i + 1]
+    unit = refit.standardisation.scale  # squares in the units of y may overflow
+    f = refit.mean_by_draw(point)[:, 0]
+    std = refit.std_by_draw(point)[:, 0]
+    deviation = unit * np.hypot(std / unit, refit.noise_std / unit)  # of y_i within each draw
     z = (posterior.y[i] - f) / deviation
-    log_density = logsumexp(
-        -0.5 * z**2 - np.log(deviation) - 0.5 * math.log(2 * math.pi)
-    ) - math.log(len(f))
+    log_densities = -0.5 * z**2 - np.log(deviation) - 0.5 * math.log(2 * math.pi)
+    log_density = logsumexp(log_densities) - math.log(len(f))
     total = unit * math.sqrt(float((f / unit).var() + np.mean((deviation / unit) ** 2)))
     return float(f.mean()), total, float(log_density), float(np.mean(ndtr(z)))

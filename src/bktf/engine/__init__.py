@@ -1,4 +1,4 @@
-"""From what was tried to what to try next: the one thing all front doors call."""
+"""The engine behind every front door: from what was tried to what to try next."""
 
 from bktf.engine.history import History, NothingFeasible, Suggestion
 from bktf.engine.model_choice import (

@@ -1,14 +1,11 @@
-"""What the engine is told and what it answers: history and suggestion.
+"""The engine's input and output: history and suggestion.
 
 Larger is better inside: values are oriented where a history is read (`Objective`).
 """
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+from bktf._typing import Floats
 
 
 class History(NamedTuple):
@@ -17,7 +14,7 @@ class History(NamedTuple):
     X: Floats  # points with a value
     y: Floats  # their values, finite; larger is better
     failed: Floats  # points that failed
-    tried: Floats  # all points that were evaluated, with whatever outcome
+    tried: Floats  # all points that were evaluated, whatever the outcome
     pending: Floats  # points that are being evaluated
 
 
@@ -27,7 +24,7 @@ class Suggestion(NamedTuple):
     point: Floats  # (D,)
     expected_improvement: float | None  # in the user's units, where the acquisition is EI
     is_repeat: bool  # whether everything was tried already
-    is_poor: bool = False  # whether only some feasible points, near to known ones, were compared
+    is_poor: bool = False  # whether only feasible points near to tried ones were compared
 
 
 class NothingFeasible(ValueError):

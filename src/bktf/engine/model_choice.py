@@ -1,15 +1,15 @@
 """Which rank a suggestion uses, and the fit of its surrogate.
 
-    finite        a sum of products of factors, the paper's model, of plain values: a warp does not
-                  keep sums and products
+    finite        a sum of products of factors, the paper's model. It sees plain values, because a
+                  warp does not preserve sums and products
     infinite      a Gaussian process of plain or of warped values
     auto          infinite where a parameter is continuous, where most parameters are unordered
                   categories, and in long studies of large finite spaces. On other finite spaces
-                  the same coordinates come again, and what components learn at one point they know
-                  of a whole row: there the two alternate
+                  coordinates repeat, and components generalise from one point to all that share
+                  a coordinate with it: there the two ranks alternate
 
-The cost of a process is cubic, so it sees a subset of more than MAX_PROCESS_POINTS observations;
-components see all. docs/model_choices.md has the measurements behind these rules.
+The cost of a process is cubic, so it sees at most MAX_PROCESS_POINTS observations; components see
+all. docs/model_choices.md has the measurements behind these rules.
 """
 
 import math
@@ -19,24 +19,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bktf._typing import Floats, Ints
+from bktf.engine.observation_filters import choose_subset
 from bktf.engine.settings import AUTO, NEEDS_WHOLE_DRAWS, EngineSettings, Objective
-from bktf.engine.subset import choose_subset
 from bktf.gaussian_process import ConditionalProcess
 from bktf.spaces import Parameter, n_points
 from bktf.surrogate import ModelSpec, Posterior, RunOptions, Warp, fit_model, make_axes
 
 N_FOLDS = 5
 MAX_PROCESS_POINTS = 200  # observations that a process sees at most
-EARLY_POINTS = 20  # up to which a process chooses more often: it needs fewer points to be of use
-EARLY_PERIOD, LATER_PERIOD = 2, 6  # suggestions of which the process makes one
-LARGE_SPACE = 1e5  # points of a finite space beyond which coordinates seldom come again
-LARGE_SPACE_POINTS = 100  # from which on only a process chooses on such a space
+EARLY_POINTS = 20  # up to which a process chooses more often: it needs fewer points to be useful
+EARLY_PERIOD, LATER_PERIOD = 2, 6  # the process makes one of so many suggestions
+LARGE_SPACE = 1e5  # points of a finite space beyond which coordinates seldom repeat
+LARGE_SPACE_POINTS = 100  # from so many points on, only a process chooses on such a space
 SHOWN_KEPT, SHOWN_CHAINS = 40, 4  # at least, of a process that is shown: quantiles need more draws
 
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """What a surrogate is fitted to, and the random numbers of the fit."""
+    """What a surrogate is fitted to, and the seed of the fit."""
 
     axes: Sequence[Floats]
     X: Floats  # (n, D)
@@ -91,14 +91,15 @@ def fit_surrogate(rank: float, settings: EngineSettings, data: Observations) -> 
 
     A process sees plain or warped values, whichever predict left-out observations better.
     """
-    warp = Warp.of(data.y) if settings.compress else None  # of all values, also those left out
+    # Of all values, so that the warp does not depend on which of them the subset keeps.
+    warp = Warp.of(data.y) if settings.compress else None
     spec = model_at(rank, settings, data)
     if (spec.is_process or spec.residual_process) and len(data.y) > MAX_PROCESS_POINTS:
-        data = _subset(data)
+        data = _subset(data, spec)
     if warp is None or not spec.is_process:
         return fit_oriented(data, data.y, spec)
     warped = fit_oriented(data, warp.forward(data.y), spec)
-    if len(data.y) < 2 * N_FOLDS:
+    if len(data.y) < 2 * N_FOLDS:  # too few to compare predictions
         return warped
     plain = fit_oriented(data, data.y, spec)
     return warped if warped_score_gain(warped, plain, warp, data.seed) > 0.0 else plain
@@ -117,8 +118,8 @@ def fit_oriented(data: Observations, y: Floats, spec: ModelSpec) -> Posterior:
     """The oriented posterior of a model given y (n,).
 
     The fit itself sees values in the user's direction. The draws of components given −y are not
-    the mirror image of those given y, so this choice keeps the suggestions of a seed what they
-    have been, and the surrogate that people see is the fit of their own values.
+    the mirror image of those given y. So a seed keeps its suggestions, and the surrogate that
+    people see is the fit of their own values.
     """
     orient, warm_start = data.objective.orient_posterior, None
     if data.warm_start is not None and not spec.is_process:
@@ -135,9 +136,9 @@ def active_dimensions(settings: EngineSettings, n_dims: int) -> Sequence[Collect
     return [(d,) for d in range(n_dims)] + everywhere
 
 
-def _subset(data: Observations) -> Observations:
-    """The observations that a process sees of many."""
-    grid = make_axes(ModelSpec(kernel=data.kernels, log=data.log), data.axes)
+def _subset(data: Observations, spec: ModelSpec) -> Observations:
+    """The observations that a process sees where there are too many."""
+    grid = make_axes(spec, data.axes)
     on_levels = np.array([axis.kernel.on_levels for axis in grid])
     scaled = np.stack([axis.scale(data.X[:, d]) for d, axis in enumerate(grid)], axis=1)
     kept = choose_subset(scaled, on_levels, data.y, MAX_PROCESS_POINTS)

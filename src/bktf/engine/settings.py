@@ -39,11 +39,11 @@ class Objective:
 
     @property
     def is_maximized(self) -> bool:
-        """Whether larger values are better for the user, too."""
+        """Whether larger values are better for the user."""
         return self.direction == "maximize"
 
     def orient(self, values: Floats) -> Floats:
-        """Values in the user's direction as values of which larger ones are better."""
+        """The user's values with the sign for which larger is better."""
         return values if self.is_maximized else -values
 
     def to_user(self, values: Floats) -> Floats:
@@ -149,7 +149,7 @@ def make_settings(preset: str, changes: Mapping[str, Any]) -> EngineSettings:
 
 
 def _check_setting_of_rank(rank: object) -> None:
-    """Refuse what is no rank of a sampler."""
+    """Refuse what is no rank of a sampler, with a message that also names "auto"."""
     try:
         check_rank(rank)
     except ValueError as error:
@@ -157,7 +157,7 @@ def _check_setting_of_rank(rank: object) -> None:
 
 
 def seed_for(*numbers: int) -> int:
-    """A seed that belongs to these whole numbers alone."""
+    """A seed derived from whole numbers; different numbers give independent random streams."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
 
 

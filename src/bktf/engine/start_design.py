@@ -3,18 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bktf._typing import Floats
 from bktf.engine.history import NothingFeasible, Suggestion
 from bktf.engine.settings import EngineSettings, seed_for
 from bktf.spaces import Parameter, n_points
 
-Floats = NDArray[np.float64]
 Point = tuple[float, ...]
 
-FEW_TRIES = 200  # random points asked before every point of a small space is
-MAX_TRIES = 20_000  # random points asked for one that is allowed
-ENUMERATE_POINTS = 200_000  # spaces up to this size are searched whole for a point that is left
+FEW_TRIES = 200  # random points that are tested before a small space is enumerated
+MAX_TRIES = 20_000  # random points that are tested on a large space
+ENUMERATE_POINTS = 200_000  # spaces up to this size are enumerated
 NOTHING_FOUND = (
     f"no point that `feasible` allows was found among {MAX_TRIES:,} random ones and near to those "
     "that were tried. Write the space so that more of it is feasible: leave out a parameter that "
@@ -33,8 +32,8 @@ def start_point(
 ) -> Suggestion:
     """Point `number` of a scrambled Sobol sequence.
 
-    Where that point is among `avoid` (n, D) or not feasible, a random one. Where all feasible
-    points are known, the one nearest to that of the sequence that is left.
+    Where that point is among `avoid` (n, D) or not feasible, a random point is used instead. Where
+    all feasible points are known, it is the nearest of those that are left.
     """
     taken = {tuple(row) for row in avoid.tolist()}
     rng = np.random.default_rng(seed_for(seed, number))
@@ -50,7 +49,7 @@ def start_point(
         return (repeats or point not in taken) and (feasible is None or feasible(np.array(point)))
 
     def random_point(n_tries: int, repeats: bool) -> Point | None:
-        """The first good point of so many random ones."""
+        """The first good one of `n_tries` random points; None where there is none."""
         for _ in range(n_tries):
             point = point_at(rng.random(n_dims))
             if is_good(point, repeats):
@@ -118,7 +117,7 @@ def any_left(
     fixed: Mapping[int, float],
     rng: np.random.Generator,
 ) -> Point | None:
-    """A good point of a small finite space, if there is one; asks all points in random order."""
+    """A good point of a small finite space, if there is one; tests all points in random order."""
     free = [d for d in range(len(parameters)) if d not in fixed]
     total = n_points([parameters[d] for d in free])
     sizes = [int(parameters[d].n_values) for d in free]

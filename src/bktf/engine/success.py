@@ -1,16 +1,14 @@
-"""The chance that trying a point succeeds, from the points that failed."""
+"""The chance that an evaluation succeeds, learned from the points that failed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bktf._typing import Floats, Ints
 from bktf.engine.history import History
 from bktf.product_forms import cp_tensors as cp
 from bktf.surrogate import Posterior
-
-Floats = NDArray[np.float64]
 
 SHARPNESS = 12.0  # of the step from failure (0) to success (1): the chance at 0 is 0.25 %
 MIN_CAUTION, MAX_CAUTION = 1.0, 400.0  # powers of the chance of success
@@ -28,7 +26,7 @@ class Chance:
         """The chance (n,) at points (n, D)."""
         return self._of_draws(self.success.draws_at(points))
 
-    def on_axes(self, axes: tuple[Floats, ...]) -> Callable[[NDArray[np.int64]], Floats]:
+    def on_axes(self, axes: tuple[Floats, ...]) -> Callable[[Ints], Floats]:
         """The chance as a function of cells (n, D), because a search asks for many.
 
         All points of the axes must be points of the success model.
@@ -50,10 +48,10 @@ class Chance:
 def caution(history: History) -> float:
     """The power to which the chance of success is raised.
 
-    It is 12 where a tenth of the latest trials failed and doubles with every 3 % more. The model
-    of success is rough and improvement looks largest where nothing has a value, so plain
-    EI × chance spends up to four fifths of its trials in a failing quarter; docs/sampler.md has
-    the figures.
+    It is 12 where a tenth of the latest trials failed and doubles with every further 3 %. The model
+    of success is rough, and improvement looks largest where nothing has a value. So plain
+    EI × chance spends up to four fifths of its trials in a quarter of the space that fails;
+    docs/sampler.md has the figures.
     """
     latest = history.tried[-CAUTION_WINDOW:].tolist()
     failed = {tuple(row) for row in history.failed.tolist()}

@@ -1,8 +1,8 @@
 """`Engine`: from what was tried to what to try next, for every front door.
 
 A suggestion is a function of the search space, the history, the settings and a seed. Nothing is
-remembered between suggestions. An engine answers in two steps, because a fit takes time and other
-workers choose meanwhile: `learn` fits, `choose` takes what was tried and is pending by then.
+kept between suggestions. An engine answers in two steps: `learn` fits the model, and `choose` takes
+what was tried and is pending by then. A fit takes time, and other workers choose meanwhile.
 """
 
 import math
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bktf._typing import Floats
 from bktf.acquisition import Choice, choose
 from bktf.engine.history import History, NothingFeasible, Suggestion
 from bktf.engine.model_choice import (
@@ -21,14 +21,12 @@ from bktf.engine.model_choice import (
     settings_to_show,
     surrogate_rank,
 )
-from bktf.engine.outliers import find_outliers
+from bktf.engine.observation_filters import find_outliers
 from bktf.engine.settings import EngineSettings, Objective, seed_for
 from bktf.engine.start_design import ENUMERATE_POINTS, NOTHING_FOUND, any_left, start_point
 from bktf.engine.success import Chance, caution
 from bktf.spaces import Parameter, n_points
 from bktf.surrogate import ModelSpec, Posterior, fit_model, make_axes
-
-Floats = NDArray[np.float64]
 
 N_INCUMBENTS = 4  # best points around which axes are refined
 SUCCESS_MODEL = ModelSpec(rank=2, n_sweeps=150, n_burn_in=100, n_chains=2)
@@ -37,7 +35,7 @@ MIN_WEIGHT = 1e-100  # chance of success below which an improvement is not divid
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What a history teaches; without a posterior while the start design lasts."""
+    """What is learned from a history; no posterior during the start design."""
 
     tried: Floats  # (n, D) as read
     history: History  # on the points of the axes; outliers count as failed
@@ -46,14 +44,14 @@ class Model:
     chance: Chance | None = None  # of success; None where nothing failed
     free: frozenset[int] = frozenset()  # axes of continuous parameters
     n_outliers: int = 0
-    n_unseen: int = 0  # values that the surrogate does not see, because they are too many
+    n_unseen: int = 0  # values that the surrogate does not see, because there are too many
     fit_rank: Callable[[float], Posterior] | None = None  # the surrogate of another rank
     fitted: dict[float, Posterior] = field(default_factory=dict)  # by rank, where needed so far
 
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """What all front doors ask for the next points."""
+    """What all front doors use to choose the next points."""
 
     parameters: tuple[Parameter, ...]
     objective: Objective
@@ -89,10 +87,11 @@ class Engine:
             return Model(history.tried, history, fixed)
         n_best = N_INCUMBENTS if settings.refine else 0
         best_first = np.argsort(-history.y, kind="stable")[:n_best]
-        axes, on_axes = place_on_axes(self.parameters, history, fixed, history.X[best_first])
+        axes, on_axes = move_onto_axes(self.parameters, history, fixed, history.X[best_first])
         kernels = [p.kernel(settings.categorical) for p in self.parameters]
         log = [p.log for p in self.parameters]
-        grid = make_axes(ModelSpec(kernel=kernels, log=log), axes)
+        # Coordinates are scaled alike at every rank, so the model of finite rank serves here.
+        grid = make_axes(replace(settings.components, kernel=kernels, log=log), axes)
         scaled = np.stack([axis.scale(on_axes.X[:, d]) for d, axis in enumerate(grid)], axis=1)
         on_levels = np.array([axis.kernel.on_levels for axis in grid])
         is_outlier = find_outliers(scaled, on_levels, history.y) & settings.compress
@@ -109,7 +108,8 @@ class Engine:
         except ValueError:
             if warm_start is None:
                 raise
-            return self.learn(history, number, fixed)  # the space has changed: start afresh
+            # The space has changed since the warm start, so the chains start from the prior.
+            return self.learn(history, number, fixed)
         chance = None
         if len(failed):
             is_success = np.concatenate((np.ones(len(X)), np.zeros(len(failed))))
@@ -117,6 +117,7 @@ class Engine:
                 SUCCESS_MODEL, kernel=kernels, log=log, priors=settings.components.priors
             )
             points = np.concatenate((X, failed))
+            # A seed of its own stream: the two fits must not share their random numbers.
             success = fit_model(spec, axes, points, is_success, seed_for(seed, 1))
             chance = Chance(success, caution(history._replace(failed=failed)))
         return Model(
@@ -168,6 +169,7 @@ class Engine:
         if position is not None:
             posterior = self._posterior_after(model, position)
             seed = seed_for(seed, position)
+        # As read and as moved onto the axes: the search compares points of the axes.
         avoid = np.concatenate((model.tried, tried))
         exclude = np.concatenate((model.history.tried, model.history.X, _inside(posterior, avoid)))
         ask = partial(
@@ -249,7 +251,7 @@ class Engine:
         return replace(self, feasible=None)
 
 
-def place_on_axes(
+def move_onto_axes(
     parameters: tuple[Parameter, ...],
     history: History,
     fixed: Mapping[int, float],
@@ -276,14 +278,14 @@ def place_on_axes(
 def improvement_baseline(posterior: Posterior, settings: EngineSettings) -> float | None:
     """The value that improvement is measured from; None for the best observed one.
 
-    Where noise makes repeats worth while, the best observed value is the luckiest one, so the best
+    Where points may repeat, values are noisy and the best one is the luckiest. So the best
     posterior mean at an observed point is used.
     """
     return float(posterior.mean(posterior.X).max()) if settings.allow_repeats else None
 
 
 def _plain_improvement(choice: Choice, model: Model) -> float | None:
-    """The expected improvement if the trial succeeds, without its weight for failures."""
+    """The expected improvement if the trial succeeds, not weighted by the chance of success."""
     if model.chance is None:
         return choice.value
     assert choice.point is not None

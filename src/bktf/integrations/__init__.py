@@ -1,1 +1,1 @@
-"""Bridges to other libraries, one file each, each an extra."""
+"""Integrations with other libraries: one file each, each an extra."""

@@ -10,10 +10,11 @@ from bktf.surrogate import Posterior
 
 
 def to_arviz(posterior: Posterior) -> Any:
-    """Label-free quantities, aligned weights, noise and f at the data as ArviZ data, with the observations beside them.
+    """The draws and the observations as ArviZ data.
 
-    Raw factors and length-scales are left out on purpose: their labels switch between draws, so
-    averages over draws would mean nothing. Take them from the posterior itself.
+    The draws are label-free quantities, aligned weights, the noise, and f at the data. Raw factors
+    and length-scales are left out: their labels switch between draws, so averages over draws would
+    mean nothing. Take them from the posterior itself.
     """
     try:
         import arviz
@@ -24,6 +25,7 @@ def to_arviz(posterior: Posterior) -> Any:
     n_chains = posterior.spec.lengths.n_chains
 
     def by_chain(draws: Any) -> Any:
+        """Draws (K, …) as (chains, draws of each, …)."""
         array = np.asarray(draws)
         return array.reshape(n_chains, -1, *array.shape[1:])
 

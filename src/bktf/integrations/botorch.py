@@ -13,19 +13,20 @@ from gpytorch.distributions import MultivariateNormal
 from bktf._checks import whole_number
 from bktf.surrogate import Posterior
 
-MIN_VARIANCE = (
-    1e-6  # share of the variance of y that every draw keeps, so that covariances can be factorised
-)
+# Share of the variance of y that every draw keeps, so that covariances can be factorised.
+MIN_VARIANCE = 1e-6
 
 
 class BKTFModel(Model):  # type: ignore[misc]
-    """The K draws of a fit as an ensemble: at points of the axes each draw has a value, between them a mean and a small variance.
+    """The K draws of a fit as an ensemble.
+
+    At points of the axes each draw has a value, between them a mean and a small variance. Between
+    axis points, factors are independent given a draw; a process is joint over the q points.
 
     Works with Monte-Carlo acquisition functions, as qLogNoisyExpectedImprovement, and
     `optimize_acqf_discrete`. BoTorch maximises: fit to values where larger is better. There are no
-    gradients, so gradient-based `optimize_acqf` does not apply, and no conditioning on new data:
-    refit. Between axis points, factors are independent given a draw; a local component is joint
-    over the q points.
+    gradients, so gradient-based `optimize_acqf` does not apply. There is no conditioning on new
+    data: refit.
 
     Args:
         posterior: a `bktf.Posterior`.
@@ -39,9 +40,8 @@ class BKTFModel(Model):  # type: ignore[misc]
         super().__init__()
         count = posterior.n_draws if n_draws is None else whole_number("n_draws", n_draws, 0)
         if not 1 <= count <= posterior.n_draws:
-            raise ValueError(
-                f"n_draws must lie in [1, {posterior.n_draws}], the draws of the posterior; got {n_draws!r}"
-            )
+            wanted = f"n_draws must lie in [1, {posterior.n_draws}], the draws of the posterior"
+            raise ValueError(f"{wanted}; got {n_draws!r}")
         self._posterior = posterior
         self._chosen = torch.linspace(0, posterior.n_draws - 1, count).round().long().tolist()
         self._min_variance = MIN_VARIANCE * float(posterior.standardisation.scale) ** 2
@@ -79,41 +79,34 @@ class BKTFModel(Model):  # type: ignore[misc]
         observation_noise: bool | torch.Tensor = False,
         posterior_transform: Any = None,
     ) -> Any:
-        """The distribution of f at points X, (… × q × D), as a mixture over draws (… × K × q × 1)."""
+        """The distribution of f at points X (… × q × D), a mixture over draws (… × K × q × 1)."""
         if output_indices not in (None, [0]):
-            raise ValueError(
-                f"this model has one output, number 0; got output_indices={output_indices!r}"
-            )
+            given = f"output_indices={output_indices!r}"
+            raise ValueError(f"this model has one output, number 0; got {given}")
         flat = X.detach().reshape(-1, X.shape[-1]).cpu().double().numpy()
         mean, variance = self._posterior.moments_by_draw(flat)  # (K, n) each
         shape = (len(self._chosen), *X.shape[:-1])
         means = torch.as_tensor(mean[self._chosen]).reshape(shape).movedim(0, -2).to(X)
-        variances = (
-            torch.as_tensor(variance[self._chosen]).reshape(shape).movedim(0, -2).to(X)
-            + self._min_variance
-        )
-        if isinstance(
-            observation_noise, torch.Tensor
-        ):  # BoTorch's way to give the noise's variances
+        variances = torch.as_tensor(variance[self._chosen]).reshape(shape).movedim(0, -2).to(X)
+        variances = variances + self._min_variance
+        if isinstance(observation_noise, torch.Tensor):  # the variances of the noise
             variances = variances + observation_noise.squeeze(-1).unsqueeze(-2).to(X)
         elif observation_noise:
             noise = torch.as_tensor(self._posterior.noise_std[self._chosen] ** 2).to(X)
             variances = variances + noise[:, None]
         covariances = torch.diag_embed(variances)
         if self._posterior.draws.process is not None and X.shape[-2] > 1:
-            covariances = covariances + self._between(flat, X.shape[-2]).reshape(
-                *covariances.shape
-            ).to(X)
+            between = self._between(flat, X.shape[-2]).reshape(*covariances.shape)
+            covariances = covariances + between.to(X)
         mixture = GaussianMixturePosterior(distribution=MultivariateNormal(means, covariances))
         return mixture if posterior_transform is None else posterior_transform(mixture)
 
     def _between(self, flat: Any, q: int) -> torch.Tensor:
-        """Covariances between the q points of each batch within each draw, (batches, K, q, q), without the variances."""
+        """Covariances between the q points of each batch, (batches, K, q, q), zero diagonals.
+
+        They are those within each draw.
+        """
         groups = flat.reshape(-1, q, flat.shape[1])
-        each = torch.stack(
-            [
-                torch.as_tensor(self._posterior.covariances_by_draw(points)[self._chosen])
-                for points in groups
-            ]
-        )
-        return each - torch.diag_embed(torch.diagonal(each, dim1=-2, dim2=-1))
+        by_group = [self._posterior.covariances_by_draw(points)[self._chosen] for points in groups]
+        covariances = torch.stack([torch.as_tensor(by_draw) for by_draw in by_group])
+        return covariances - torch.diag_embed(torch.diagonal(covariances, dim1=-2, dim2=-1))

@@ -1,4 +1,4 @@
-"""`BKTFSearchCV`: hyperparameter search in scikit-learn's own form. Needs the extra bktf[sklearn]."""
+"""`BKTFSearchCV`: hyperparameter search as scikit-learn has it. Extra: bktf[sklearn]."""
 
 import itertools
 import numbers
@@ -28,9 +28,9 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
         estimator: the estimator to tune.
         param_distributions: by parameter name (of a pipeline's step, "step__name") what
             `bktf.minimize` takes: (low, high), a range, a list of numbers, `bktf.choices(…)`, an
-            Optuna distribution; also a list of anything, as a category, and a scipy.stats
-            distribution with bounds (of which only the bounds, and whether it is logarithmic or of
-            whole numbers, are used).
+            Optuna distribution. Also a list of anything, as a category, and a scipy.stats
+            distribution with bounds. Of the latter only the bounds are used, and whether it is
+            logarithmic or of whole numbers.
         n_iter: configurations to try.
         n_candidates: configurations tried together in each round; with n_jobs their folds run in
             parallel.
@@ -75,24 +75,23 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
         self.random_state = random_state
         self.sampler_settings = sampler_settings
         super().__init__(
-            estimator=estimator, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv, verbose=verbose, pre_dispatch=pre_dispatch,
-            error_score=error_score, return_train_score=return_train_score,
+            estimator=estimator, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv,
+            verbose=verbose, pre_dispatch=pre_dispatch, error_score=error_score,
+            return_train_score=return_train_score,
         )  # fmt: skip
 
     def _run_search(
         self, evaluate_candidates: Callable[[list[dict[str, Any]]], dict[str, Any]]
     ) -> None:
-        """Ask, evaluate, tell."""
+        """Ask for candidates, evaluate them, and tell the study their scores."""
         whole_number("n_iter", self.n_iter, 1)
         whole_number("n_candidates", self.n_candidates, 1)
         if isinstance(self.scoring, list | tuple | set | dict) and not isinstance(self.refit, str):
             self._score_name({})
         space, originals = read_sklearn_space(self.param_distributions)
-        seed = (
-            None
-            if self.random_state is None
-            else int(check_random_state(self.random_state).randint(2**31 - 1))
-        )
+        seed = None
+        if self.random_state is not None:
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         settings = dict(self.sampler_settings or {})
         ordinal = {*space.ordinal, *settings.pop("ordinal", ())}
         sampler = BKTFSampler(
@@ -109,17 +108,14 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
                     if trials and sampler.is_exhausted(self.study_):
                         break
                     trials.append(self.study_.ask(space.distributions))
-                scores, error = self._scores(
-                    evaluate_candidates, [_original(trial.params, originals) for trial in trials]
-                )
+                candidates = [_original(trial.params, originals) for trial in trials]
+                scores, error = self._scores(evaluate_candidates, candidates)
                 for trial, score in zip(trials, scores, strict=True):
-                    self.study_.tell(
-                        trial, float(score) if np.isfinite(score) else None, _state(score)
-                    )
+                    value = float(score) if np.isfinite(score) else None
+                    self.study_.tell(trial, value, _state(score))
                 done += len(trials)
-            if error is not None and not self.study_.get_trials(
-                deepcopy=False, states=(TrialState.COMPLETE,)
-            ):
+            completed = (TrialState.COMPLETE,)
+            if error is not None and not self.study_.get_trials(deepcopy=False, states=completed):
                 raise error
         finally:
             optuna.logging.set_verbosity(verbosity)
@@ -148,18 +144,20 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
         if isinstance(self.refit, str) and f"mean_test_{self.refit}" in results:
             return f"mean_test_{self.refit}"
         raise ValueError(
-            f"with several metrics, refit must name the one to maximise, so that the search knows what is better; got refit={self.refit!r}"
+            "with several metrics, refit must name the one to maximise, so that the search knows "
+            f"what is better; got refit={self.refit!r}"
         )
 
 
 def _state(score: float) -> TrialState:
+    """Whether a score counts as a result or as a failure."""
     return TrialState.COMPLETE if np.isfinite(score) else TrialState.FAIL
 
 
 def read_sklearn_space(
     param_distributions: Mapping[str, Any],
 ) -> tuple[Space, dict[str, dict[str, Any]]]:
-    """The search space, and for parameters with choices that Optuna cannot store, what each label stands for."""
+    """The search space, and the choices that Optuna cannot store, by parameter and label."""
     given: object = param_distributions
     if not isinstance(given, Mapping):
         raise ValueError(f"param_distributions must be one dictionary; got {type(given).__name__}")
@@ -185,47 +183,46 @@ def read_sklearn_space(
 
 
 def _is_list(entry: object) -> bool:
+    """Whether an entry lists values; a tuple of two numbers is a range."""
     if isinstance(entry, list | np.ndarray):
         return True
-    pair_of_numbers = (
-        isinstance(entry, tuple) and len(entry) == 2 and all(_is_number(v) for v in entry)
-    )
-    return isinstance(entry, tuple) and not isinstance(entry, Choices) and not pair_of_numbers
+    if not isinstance(entry, tuple) or isinstance(entry, Choices):
+        return False
+    return len(entry) != 2 or not all(_is_number(v) for v in entry)
 
 
 def _is_number(value: object) -> bool:
+    """Whether a value is a real number; a boolean is none."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
 def _is_increasing(entry: Sequence[Any]) -> bool:
-    return (
-        len(entry) > 0
-        and all(_is_number(v) for v in entry)
-        and all(a < b for a, b in itertools.pairwise(entry))
-    )
+    """Whether a list holds increasing numbers."""
+    if len(entry) == 0 or not all(_is_number(v) for v in entry):
+        return False
+    return all(a < b for a, b in itertools.pairwise(entry))
 
 
-def _label(value: Any, place: int) -> str:
-    return value if isinstance(value, str) else f"{LABEL}{place}: {value!r}"[:200]
+def _label(value: Any, index: int) -> str:
+    """The name of a choice; its index makes names of choices that print alike different."""
+    return value if isinstance(value, str) else f"{LABEL}{index}: {value!r}"[:200]
 
 
 def _original(params: dict[str, Any], originals: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    return {
-        name: originals[name][value] if name in originals else value
-        for name, value in params.items()
-    }
+    """Parameters with labels replaced by the choices that they name."""
+    labelled = {name: originals[name][params[name]] for name in params if name in originals}
+    return {**params, **labelled}
 
 
 def _from_scipy(name: str, frozen: Any) -> BaseDistribution:
     """The bounds of a scipy.stats distribution."""
     low, high = frozen.support()
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise ValueError(
-            f"{name!r}: a scipy.stats distribution needs bounds; this one reaches from {low} to {high}"
-        )
-    kind = getattr(getattr(frozen, "dist", None), "name", "")
-    if (hasattr(frozen, "pmf") and not hasattr(frozen, "pdf")) or hasattr(
-        getattr(frozen, "dist", None), "pmf"
-    ):
+        given = f"this one reaches from {low} to {high}"
+        raise ValueError(f"{name!r}: a scipy.stats distribution needs bounds; {given}")
+    family = getattr(frozen, "dist", None)
+    kind = getattr(family, "name", "")
+    has_mass_only = hasattr(frozen, "pmf") and not hasattr(frozen, "pdf")
+    if has_mass_only or hasattr(family, "pmf"):
         return IntDistribution(int(low), int(high))
     return FloatDistribution(float(low), float(high), log=kind in ("loguniform", "reciprocal"))

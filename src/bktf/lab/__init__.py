@@ -1,8 +1,8 @@
 """The lab loop: a space file and a table of results in, the next experiments out."""
 
-from bktf.lab.answer_text import as_json, as_lines, as_rows, draw, explain, write_examples
+from bktf.lab.answer_text import as_json, as_lines, as_rows, explain, plot_answer, write_examples
+from bktf.lab.lab_space import LabError, as_text
 from bktf.lab.results_table import append_rows
-from bktf.lab.space_file import LabError, as_text
 from bktf.lab.suggest import Answer, answer
 
 __all__ = [
@@ -14,7 +14,7 @@ __all__ = [
     "as_lines",
     "as_rows",
     "as_text",
-    "draw",
     "explain",
+    "plot_answer",
     "write_examples",
 ]

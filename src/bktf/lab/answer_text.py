@@ -1,12 +1,13 @@
-"""What `bktf suggest` says: tables, JSON, explanations and the example files."""
+"""The output of `bktf suggest`: tables, JSON, explanations, and the example files."""
 
 from pathlib import Path
 from typing import Any
 
+from bktf.lab.lab_space import LabError, as_text
 from bktf.lab.results_table import Row, new_header
 from bktf.lab.slice_plot import plot_slices
 from bktf.lab.slices import digits, in_picture, in_words, slices, value_text
-from bktf.lab.space_file import EXAMPLE, LabError, as_text, read_lab_space
+from bktf.lab.space_file import EXAMPLE, read_lab_space
 from bktf.lab.suggest import START, Answer, Experiment
 
 START_NOTE = "(the start design fills the space; predictions come when there are results enough)"
@@ -111,7 +112,7 @@ def write_examples(space_file: Path, table_file: Path) -> None:
         raise LabError(f"{error.filename}: cannot be written: {error.strerror}") from None
 
 
-# --- why ---------------------------------------------------------------------------------------
+# --- explanations ------------------------------------------------------------------------------
 
 
 def explain(found: Answer) -> list[str]:
@@ -131,7 +132,7 @@ def explain(found: Answer) -> list[str]:
 
 
 def _gain(found: Answer, number: int) -> str:
-    """The expected improvement of a suggestion in words, with all that it is counted from."""
+    """The expected improvement of a suggestion in words, with what it is measured from."""
     gain = found.experiments[number - 1].expected_improvement
     assert found.posterior is not None
     assert found.best is not None
@@ -152,8 +153,8 @@ def _gain(found: Answer, number: int) -> str:
     return f"on average it improves on {start} by {gain:.2g}{beyond}"
 
 
-def draw(found: Answer, path: Path) -> None:
-    """A PNG: a row of panels per suggestion, mean and 90 % band along each parameter."""
+def plot_answer(found: Answer, path: Path) -> None:
+    """Write a PNG: a row of panels per suggestion, mean and 90 % band along each parameter."""
     assert found.posterior is not None
     objective = found.space.objective
     rows = [slices(found.space, found.posterior, e.params) for e in found.experiments]

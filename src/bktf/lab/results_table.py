@@ -1,4 +1,4 @@
-"""`results.csv`: what was tried. Read with care, appended to without touching what is there.
+"""`results.csv`: the experiments that were tried. Rows are appended; nothing else is changed.
 
 A line that begins with # is a comment. Every other row is one line of the file; row numbers are
 those a spreadsheet shows.
@@ -15,9 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 
-from bktf.lab.space_file import SPECIAL_COLUMNS, LabError, LabSpace, as_text, read_text
+from bktf.lab.lab_space import SPECIAL_COLUMNS, LabError, LabSpace, as_text, read_text
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?", re.ASCII)
@@ -67,9 +72,8 @@ def read_table(path: Path, space: LabSpace) -> Table:
     """Read the table; a LabError names the row and the column that are wrong."""
     text = read_text(path)
     if "\0" in text:
-        raise LabError(
-            f"{path.name}: holds zero bytes, so it is not a text file; save it as “CSV UTF-8”"
-        )
+        problem = "holds zero bytes, so it is not a text file"
+        raise LabError(f"{path.name}: {problem}; save it as “CSV UTF-8”")
     header: tuple[str, ...] = ()
     rows = []
     for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
@@ -92,7 +96,8 @@ def _cells(line: str, where: str) -> list[str]:
         (cells,) = csv.reader([line], strict=True)
     except csv.Error as error:
         raise LabError(
-            f"{where}: not a line of a CSV file ({error}); is a quote missing? A cell must stand on one line"
+            f"{where}: not a line of a CSV file ({error}); is a quote missing? A cell must be on "
+            "one line"
         ) from None
     except ValueError:
         raise LabError(f"{where}: must be one line of cells") from None
@@ -100,7 +105,7 @@ def _cells(line: str, where: str) -> list[str]:
 
 
 def _check_header(header: list[str], where: str, space: LabSpace) -> tuple[str, ...]:
-    """The header, refused where a column is unknown, missing or there twice."""
+    """The header, refused where a column is unknown, missing or repeated."""
     named = header
     while named and not named[-1]:  # columns that a spreadsheet added at the end, without a name
         named = named[:-1]
@@ -108,18 +113,17 @@ def _check_header(header: list[str], where: str, space: LabSpace) -> tuple[str, 
     for separator, name in ((";", "semicolons"), ("\t", "tabs")):
         if len(header) == 1 and separator in header[0]:
             raise LabError(
-                f"{where}: the cells must be separated by commas; this file uses {name}. Save it as “CSV (comma separated)”"
+                f"{where}: the cells must be separated by commas; this file uses {name}. Save it "
+                "as “CSV (comma separated)”"
             )
     for column in named:
         if named.count(column) > 1:
             raise LabError(f"{where}: the column {column!r} stands twice in the header")
         if column not in known:
             close = difflib.get_close_matches(column, list(known), 1)
-            hint = (
-                f"did you mean {close[0]!r}?"
-                if close
-                else "if it is yours, name it in other_columns of the space file"
-            )
+            hint = "if it is yours, name it in other_columns of the space file"
+            if close:
+                hint = f"did you mean {close[0]!r}?"
             raise LabError(f"{where}: unknown column {column!r}; {hint}")
     for column in (*space.distributions, space.objective.name):
         if column not in header:
@@ -136,14 +140,11 @@ def _read_row(
 ) -> Row:
     """One experiment from the cells of its row."""
     if len(cells) != len(header):
-        hint = (
-            ". Is it half-written?"
-            if len(cells) < len(header)
-            else ". Is a comma used as decimal point? Write 3.5, not 3,5"
-        )
-        raise LabError(
-            f"{where}: must have {len(header)} cells, one per column; it has {len(cells)}{hint}"
-        )
+        hint = "Is it half-written?"
+        if len(cells) > len(header):
+            hint = "Is a comma used as decimal point? Write 3.5, not 3,5"
+        wanted = f"must have {len(header)} cells, one per column"
+        raise LabError(f"{where}: {wanted}; it has {len(cells)}. {hint}")
     by_column = dict(zip(header, cells, strict=True))
     params = {
         name: _read_value(by_column[name], distribution, f"{where}, column {name!r}")
@@ -151,42 +152,36 @@ def _read_row(
     }
     status = by_column.get("status", "").lower()
     if status not in STATUSES:
-        raise LabError(
-            f"{where}, column 'status': must be empty, done, pending or failed; got {status!r}"
-        )
-    text = by_column[space.objective.name]
+        wanted = "must be empty, done, pending or failed"
+        raise LabError(f"{where}, column 'status': {wanted}; got {status!r}")
+    objective = space.objective.name
+    text = by_column[objective]
     failed = text.lower() in FAILED or status in FAILED
     if failed and text and text.lower() not in FAILED:
         raise LabError(
-            f"{where}, column 'status': says failed, but the column {space.objective.name!r} has the result {text!r}; keep one of them"
+            f"{where}, column 'status': says failed, but the column {objective!r} has the result "
+            f"{text!r}; keep one of them"
         )
     if failed or not text:
         if status == "done" and not failed:
-            raise LabError(
-                f"{where}, column {space.objective.name!r}: is empty, but the status says done"
-            )
+            problem = "is empty, but the status says done"
+            raise LabError(f"{where}, column {objective!r}: {problem}")
         return Row(number, params, None, failed)
-    return Row(
-        number, params, _read_number(text, f"{where}, column {space.objective.name!r}"), False
-    )
+    result = _read_number(text, f"{where}, column {objective!r}")
+    return Row(number, params, result, False)
 
 
 def _read_number(text: str, where: str) -> float:
     """A finite number, refused with a hint where it is written in another way."""
     if THOUSANDS.fullmatch(text):
-        raise LabError(
-            f"{where}: must be a number without commas; got {text!r}. Write {text.replace(',', '')} if the comma groups thousands"
-        )
+        hint = f"Write {text.replace(',', '')} if the comma groups thousands"
+        raise LabError(f"{where}: must be a number without commas; got {text!r}. {hint}")
     if DECIMAL_COMMA.fullmatch(text):
-        raise LabError(
-            f"{where}: the decimal point must be a point; got {text!r}. Write {text.replace(',', '.')}"
-        )
+        hint = f"Write {text.replace(',', '.')}"
+        raise LabError(f"{where}: the decimal point must be a point; got {text!r}. {hint}")
     if not NUMBER.fullmatch(text):
-        raise LabError(
-            f"{where}: must be a number; got {text!r}"
-            if text
-            else f"{where}: must be a number; the cell is empty"
-        )
+        problem = f"got {text!r}" if text else "the cell is empty"
+        raise LabError(f"{where}: must be a number; {problem}")
     value = float(text)
     if not abs(value) <= 1e300:
         raise LabError(f"{where}: must be a finite number; got {text!r}")
@@ -197,29 +192,25 @@ def _read_value(text: str, distribution: BaseDistribution, where: str) -> Any:
     """The value of a parameter, refused where it is not one of the parameter's values."""
     if isinstance(distribution, CategoricalDistribution):
         for choice in distribution.choices:
-            same_number = (
-                not isinstance(choice, str) and NUMBER.fullmatch(text) and float(text) == choice
-            )
-            if text == as_text(choice) or same_number:
+            is_number = not isinstance(choice, str) and NUMBER.fullmatch(text)
+            if text == as_text(choice) or (is_number and float(text) == choice):
                 return choice
         if all(not isinstance(c, str) for c in distribution.choices):
             _read_number(text, where)
         allowed = ", ".join(as_text(c) for c in distribution.choices)
-        raise LabError(
-            f"{where}: must be one of {allowed}; got {text!r}"
-            if text
-            else f"{where}: is empty; it must be one of {allowed}"
-        )
+        if not text:
+            raise LabError(f"{where}: is empty; it must be one of {allowed}")
+        raise LabError(f"{where}: must be one of {allowed}; got {text!r}")
     value = _read_number(text, where)
-    low, high, step = distribution.low, distribution.high, distribution.step  # type: ignore[attr-defined]
+    assert isinstance(distribution, FloatDistribution | IntDistribution)
+    low, high, step = distribution.low, distribution.high, distribution.step
     if not low <= value <= high:
         raise LabError(f"{where}: must lie in [{as_text(low)}, {as_text(high)}]; got {text}")
     if step is not None:
         nearest = low + step * round((value - low) / step)
         if abs(nearest - value) > 1e-8 * step:
-            raise LabError(
-                f"{where}: must be {as_text(low)} plus a multiple of {as_text(step)}; got {text}, the nearest is {nearest:.10g}"
-            )
+            wanted = f"must be {as_text(low)} plus a multiple of {as_text(step)}"
+            raise LabError(f"{where}: {wanted}; got {text}, the nearest is {nearest:.10g}")
         value = min(nearest, high)
     return int(value) if isinstance(distribution, IntDistribution) else float(value)
 
@@ -232,9 +223,8 @@ def append_rows(table: Table, rows: list[dict[str, str]]) -> None:
     path = table.path
     text = table.text
     ending = "\r\n" if "\r\n" in text else "\n"
-    has_header = any(
-        line.strip() and not line.lstrip().startswith("#") for line in re.split(r"\r\n|\n|\r", text)
-    )
+    lines = re.split(r"\r\n|\n|\r", text)
+    has_header = any(line.strip() and not line.lstrip().startswith("#") for line in lines)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator=ending)
     if not has_header:
@@ -245,17 +235,15 @@ def append_rows(table: Table, rows: list[dict[str, str]]) -> None:
         text += ending
     if not path.is_file() or not os.access(path, os.W_OK):
         raise LabError(f"{path}: must be a file that may be written; nothing was appended")
-    before = path.read_bytes()
-    if before.decode("utf-8-sig") != table.text:
-        raise LabError(
-            f"{path.name}: was changed by someone else in the meantime; nothing was written, run it again"
-        )
-    byte_order_mark = b"\xef\xbb\xbf" if before.startswith(b"\xef\xbb\xbf") else b""
+    current = path.read_bytes()
+    if current.decode("utf-8-sig") != table.text:
+        problem = "was changed by someone else in the meantime"
+        raise LabError(f"{path.name}: {problem}; nothing was written, run it again")
+    byte_order_mark = b"\xef\xbb\xbf" if current.startswith(b"\xef\xbb\xbf") else b""
     target = path.resolve()
     try:
-        descriptor, temporary = tempfile.mkstemp(
-            dir=target.parent, prefix=target.name, suffix=".partial"
-        )
+        folder, name = target.parent, target.name
+        descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=name, suffix=".partial")
     except OSError as error:
         raise LabError(f"{path}: cannot be written: {error.strerror}") from None
     try:
@@ -271,7 +259,7 @@ def append_rows(table: Table, rows: list[dict[str, str]]) -> None:
 
 
 def settable(value: float, distribution: BaseDistribution) -> float:
-    """A number with as many digits as an experiment can set.
+    """A number rounded to what an experiment can set.
 
     Its last digit is a millionth to a hundred-thousandth of the range; on a logarithmic scale it has
     six digits.

@@ -5,13 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from optuna.distributions import CategoricalDistribution
 
+from bktf._typing import Floats, Ints
+from bktf.lab.lab_space import LabSpace
 from bktf.lab.slices import Slice, value_text
-from bktf.lab.space_file import LabSpace
-
-Floats = NDArray[np.float64]
 
 MODEL_COLOUR, SUGGESTION_COLOUR = "#2c7fb8", "#c0392b"
 BAND = 1.645  # standard deviations on either side of the mean: 90 %
@@ -41,7 +39,7 @@ def plot_slices(space: LabSpace, rows: Sequence[Sequence[Slice]], labels: Sequen
 
 
 def plot_slice(panel: Any, space: LabSpace, part: Slice) -> None:
-    """Draw one slice; the suggestion lies above everything else."""
+    """Plot one slice; the suggestion lies above everything else."""
     name, here = part.parameter.name, part.suggested
     if isinstance(part.parameter.distribution, CategoricalDistribution):
         x: Floats = np.arange(len(part.coordinates), dtype=float)
@@ -89,7 +87,7 @@ def _name_levels(panel: Any, space: LabSpace, part: Slice) -> None:
     panel.set_xlim(-0.5, len(part.coordinates) - 0.5)
 
 
-def _named_levels(part: Slice) -> NDArray[np.int64]:
+def _named_levels(part: Slice) -> Ints:
     """The levels that get a name: all, or every so many and the suggested one."""
     step = math.ceil(len(part.coordinates) / MAX_NAMES)
     return np.arange(part.suggested % step, len(part.coordinates), step)

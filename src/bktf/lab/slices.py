@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from optuna.distributions import FloatDistribution
 
+from bktf._typing import Floats
 from bktf.engine import Objective
+from bktf.lab.lab_space import LabSpace, as_text
 from bktf.lab.results_table import settable
-from bktf.lab.space_file import LabSpace, as_text
 from bktf.spaces import Parameter
 from bktf.surrogate import Posterior
-
-Floats = NDArray[np.float64]
 
 SMALL_SHARE = 0.1  # of the way from the best result to the median: less hardly matters
 SURE = 0.95  # probability with which an effect must be small to be called so
@@ -92,7 +90,7 @@ def effect_along(part: Slice, objective: Objective) -> Effect:
 
 
 def small_difference(results: Floats, objective: Objective) -> float:
-    """The difference below which a parameter hardly matters."""
+    """The difference in results below which a parameter hardly matters."""
     oriented = objective.orient(results)
     return SMALL_SHARE * float(oriented.max() - np.median(oriented))
 

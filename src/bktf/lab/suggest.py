@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bktf._typing import Floats
 from bktf.engine import (
     Engine,
     History,
@@ -17,13 +17,12 @@ from bktf.engine import (
     improvement_baseline,
     make_settings,
 )
+from bktf.lab.lab_space import LabError, LabSpace
 from bktf.lab.results_table import Row, Table, read_table, settable
 from bktf.lab.slices import is_continuous
-from bktf.lab.space_file import LabError, LabSpace, read_lab_space
+from bktf.lab.space_file import read_lab_space
 from bktf.spaces import Feasibility, LinearConstraint, Parameter, values_at
 from bktf.surrogate import Posterior
-
-Floats = NDArray[np.float64]
 
 START = "start design"
 EXPLORES = "explores"
@@ -45,14 +44,14 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Answer:
-    """What `bktf suggest` found out."""
+    """The suggestions, and what they are based on."""
 
     space: LabSpace
     table: Table
     experiments: tuple[Experiment, ...]
     best: Row | None
     posterior: Posterior | None  # in the user's units and direction; None during the start
-    notes: tuple[str, ...] = ()  # what a reader of the suggestions must know
+    notes: tuple[str, ...] = ()  # limitations of the suggestions
 
 
 def answer(space_file: Path, table_file: Path, q: int, seed: int) -> Answer:
@@ -92,17 +91,13 @@ def _answer(space: LabSpace, table_file: Path, q: int, seed: int) -> Answer:
 
 def make_engine(space: LabSpace, seed: int) -> Engine:
     """The engine with what the space file says."""
-    parameters = space.parameters
-
-    def is_feasible(point: Floats) -> bool:
-        """Whether a point (D,) satisfies the constraints."""
-        return space.holds({**space.constants, **values_at(parameters, point)})
-
+    parameters, constants = space.parameters, space.constants
     given = {"noise_std": space.noise, "allow_repeats": space.repeats, "rank": space.rank}
     settings = make_settings("default", given)
     feasible = None
     if space.constraints:
-        feasible = Feasibility(parameters, is_feasible, linear_constraints(space))
+        linear = linear_constraints(space)
+        feasible = Feasibility.of_values(parameters, space.holds, constants, linear)
     return Engine(parameters, space.objective, settings, seed, feasible)
 
 
@@ -122,9 +117,9 @@ def _notes(model: Model, n_results: int, chosen: list[Suggestion]) -> tuple[str,
 
 
 def linear_constraints(space: LabSpace) -> tuple[LinearConstraint, ...]:
-    """The constraints over coordinates.
+    """The constraints as sums over coordinates.
 
-    Without those on a category of numbers, whose coordinates are indices.
+    Those on a category of numbers are left out: its coordinates are indices.
     """
     axes = {p.name: d for d, p in enumerate(space.parameters)}
     numeric = {p.name for p in space.parameters if p.has_numeric_coordinates}
@@ -184,11 +179,11 @@ def _described(
     chosen: list[Suggestion],
     pending: Floats,
 ) -> tuple[Experiment, ...]:
-    """Suggestions with what the shown, oriented posterior expects at the values that are set.
+    """Suggestions with what the shown, oriented posterior expects at the rounded values.
 
-    One exploits where the expected value is near the best so far, within NEAR_SHARE of the way to
-    the median; elsewhere it explores. Its expected improvement counts only what it adds to pending
-    rows and to the suggestions before it.
+    A suggestion exploits where the expected value is within NEAR_SHARE of the way from the best
+    value to the median; elsewhere it explores. Its expected improvement counts only what it adds
+    to pending rows and to the suggestions before it.
     """
     parameters = engine.parameters
     settings = [_rounded(space, values_at(parameters, suggestion.point)) for suggestion in chosen]

@@ -30,7 +30,7 @@ def check_keywords(
         raise TypeError(SPACE_ARGUMENT)
     known = [*inspect.signature(function).parameters, *inspect.signature(sampler).parameters]
     hidden = ("fn", "space", "settings", "search_space")
-    keywords = [each for each in dict.fromkeys(known) if each not in hidden]
+    keywords = [keyword for keyword in dict.fromkeys(known) if keyword not in hidden]
     for keyword in settings:
         if keyword not in keywords:
             nearest = difflib.get_close_matches(keyword, keywords, 1)
@@ -54,7 +54,7 @@ def check_extent(n_trials: object, timeout: object, n_jobs: object) -> None:
 
 
 def check_storage(storage: object, study_name: object) -> None:
-    """Refuse what cannot store trials, or is no name."""
+    """Refuse what is no storage, or no name of a study."""
     is_url = isinstance(storage, str) and "://" in storage
     if storage is not None and not is_url and not isinstance(storage, BaseStorage):
         wanted = 'storage must be a URL such as "sqlite:///run.db", an Optuna storage or None'
@@ -64,7 +64,7 @@ def check_storage(storage: object, study_name: object) -> None:
 
 
 def check_progress_bar(show_progress_bar: object) -> None:
-    """Refuse an unclear answer to whether a progress bar is shown."""
+    """Refuse what is not True, False or None."""
     if show_progress_bar is not None and not isinstance(show_progress_bar, bool):
         wanted = "show_progress_bar must be True, False or None"
         raise ValueError(f"{wanted}; got {show_progress_bar!r}")

@@ -12,11 +12,7 @@ from bktf.engine import Direction
 from bktf.optimize.argument_checks import Callback, check_keywords, check_storage
 from bktf.optimize.evaluation import Function, Run, evaluate_all, with_value
 from bktf.optimize.result import Result, make_result
-from bktf.optuna_sampler import (
-    BKTFSampler,
-    objective_of,
-    parameter_names,
-)
+from bktf.optuna_sampler import BKTFSampler, objective_of, parameter_names
 from bktf.spaces import can_be_modelled, parameters_of, read_space
 
 RESULT_NOTE = "bktf: the result of the evaluations before is this exception's attribute `result`"
@@ -116,8 +112,8 @@ class Target:
         )
         direction = objective_of(study).direction
         if direction != self.direction:
-            there = f"the study {name!r} in this storage is there to {direction}"
-            raise ValueError(f"{there}; give another study_name")
+            other = f"the study {name!r} in this storage is there to {direction}"
+            raise ValueError(f"{other}; give another study_name")
         return study
 
 
@@ -132,7 +128,8 @@ def _optimize(run: Run, target: Target) -> Result:
     modelled = {name: d for name, d in distributions.items() if can_be_modelled(d)}
     parameters = parameters_of(modelled, ordinal)
     level = optuna.logging.get_verbosity()
-    # One line per trial would break the bar; of failures, those with an exception are of interest.
+    # Optuna's line for each trial would break the progress bar. With `catch`, its warnings show the
+    # exceptions that were caught.
     min_level = optuna.logging.WARNING if run.catch else optuna.logging.ERROR
     optuna.logging.set_verbosity(max(level, min_level))
     try:
@@ -141,9 +138,8 @@ def _optimize(run: Run, target: Target) -> Result:
             message = evaluate_all(run, study, distributions, sampler.is_exhausted)
         except Exception as error:
             if with_value(study):
-                result = make_result(
-                    study, "an evaluation raised an exception", parameters, sampler
-                )
+                reason = "an evaluation raised an exception"
+                result = make_result(study, reason, parameters, sampler)
                 error.result = result  # type: ignore[attr-defined]
                 error.add_note(RESULT_NOTE)
             raise

@@ -55,7 +55,7 @@ class Result:
 
     @functools.cached_property
     def _history(self) -> History:
-        """Everything there is."""
+        """What all trials of the study give."""
         if not self._parameters:
             raise ValueError(NOTHING_TO_MODEL)
         converter = TrialConverter(self._parameters, objective_of(self.study))
@@ -151,7 +151,7 @@ class Result:
             lines += _listed(self.x_expected)
         suggestions = [s for s in self._suggestions(1) if s.expected_improvement is not None]
         if suggestions:
-            # Of the model that is shown, as all numbers here; another one chooses.
+            # By the model that is shown, as all numbers here; another one chooses.
             shown = self._shown.posterior
             assert shown is not None
             best = improvement_baseline(shown, self._engine.settings)

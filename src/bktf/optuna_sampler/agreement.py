@@ -1,6 +1,6 @@
-"""How workers agree who tries what, without speaking to each other.
+"""How workers avoid trying the same point, without messages between them.
 
-A worker publishes its choice with its trial and then looks whether another trial has the same
+A worker publishes its choice with its trial and then checks whether another trial has the same
 point. Of two workers the one that publishes last sees the other, so it chooses again.
 """
 
@@ -27,8 +27,8 @@ from bktf.optuna_sampler.trials import (
 )
 from bktf.spaces import Parameter, values_at
 
-MAX_AGREEMENTS = 5  # times a worker chooses, because another one published the same point first
-MAX_WAIT = 0.05  # seconds it waits at most before it chooses again, the first time
+MAX_AGREEMENTS = 5  # times a worker chooses at most, where others publish the same point first
+MAX_WAIT = 0.05  # seconds before it chooses again, at most, the first time
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +52,9 @@ def choose_and_publish(
     """The point of a trial: choose, publish, look again, until no other worker was first.
 
     Args:
-        question: what is asked.
+        question: the study, the trial and the fitted model.
         lock: lets threads that share a sampler choose one after the other.
-        messages: for what users should know.
+        messages: takes the log lines.
         end_or_repeat: called where nothing is left to try; may raise.
     """
     study, trial, engine = question.study, question.trial, question.engine
@@ -63,9 +63,10 @@ def choose_and_publish(
     taken = np.empty((0, len(engine.parameters)))  # by others while this worker was choosing
     for attempt in range(MAX_AGREEMENTS):
         with lock:
+            # Read again: a fit takes time, and other trials have begun or ended since.
             trials = read_changes(study, question.trials)
             pending = converter.pending_points(trials, number, datetime.now())
-            tried = converter.tried_points(trials, number, before=question.trials)
+            tried = converter.tried_points(trials, number, known=question.trials)
             tried = np.concatenate((tried, taken))
             try:
                 suggestion = engine.choose(question.model, number, tried, pending)
@@ -86,7 +87,7 @@ def choose_and_publish(
         if not is_taken(study, question.trials, number, converter, suggestion.point):
             break
         taken = np.concatenate((taken, suggestion.point[None]))
-        # A random time, so that two workers who saw each other do not meet again.
+        # A random time, so that two workers that saw each other do not collide again.
         time.sleep(random.uniform(0.0, MAX_WAIT * (attempt + 1)))
     return suggestion
 

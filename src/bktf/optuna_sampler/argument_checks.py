@@ -7,7 +7,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler
 from optuna.study import Study
 
-from bktf.spaces import Parameter
+from bktf.spaces import Parameter, parameters_of
 
 NO_CONSTRAINTS = (
     "BKTFSampler does not take outcome constraints (trial.set_constraint) yet; use `feasible` for "
@@ -43,7 +43,18 @@ def parameter_names(ordinal: object) -> tuple[str, ...]:
     return names
 
 
-def check_search_space(search_space: object) -> None:
+def check_search_space(search_space: Mapping[str, BaseDistribution], ordinal: object) -> None:
+    """Refuse what is not a dictionary of Optuna distributions, or does not fit `ordinal`."""
+    _check_distributions(search_space)
+    names = parameter_names(ordinal)
+    unknown = sorted(set(names) - set(search_space))
+    if unknown:
+        wanted = "ordinal must name parameters of the search space"
+        raise ValueError(f"{wanted}; {unknown[0]!r} is none")
+    check_ordinal(parameters_of(search_space, names))
+
+
+def _check_distributions(search_space: object) -> None:
     """Refuse what is not a dictionary of Optuna distributions."""
     if not isinstance(search_space, Mapping) or not search_space:
         wanted = f"{WANTED_SPACE} with at least one parameter"
@@ -56,14 +67,6 @@ def check_search_space(search_space: object) -> None:
                 f"search_space must hold an Optuna distribution for each name, as {EXAMPLE_SPACE}; "
                 f"{name!r} is {distribution!r}. bktf.minimize takes short forms such as (0.0, 1.0)"
             )
-
-
-def check_ordinal_names(ordinal: Iterable[str], search_space: Mapping[str, object]) -> None:
-    """Refuse a name that is no parameter of the search space."""
-    unknown = sorted(set(ordinal) - set(search_space))
-    if unknown:
-        wanted = "ordinal must name parameters of the search space"
-        raise ValueError(f"{wanted}; {unknown[0]!r} is none")
 
 
 def check_ordinal(parameters: Iterable[Parameter]) -> None:

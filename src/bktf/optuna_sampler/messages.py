@@ -1,4 +1,4 @@
-"""What the sampler says in log lines, each line once."""
+"""Log lines of the sampler, each line once."""
 
 import logging
 import threading
@@ -25,18 +25,18 @@ _logger = logging.getLogger("bktf")
 
 
 class Messages:
-    """Log lines that are said once for each subject."""
+    """Log lines that appear once for each subject."""
 
     def __init__(self) -> None:
         self._said: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What was said, without the lock."""
+        """What was logged, without the lock."""
         return {"_said": set(self._said)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """What was said, with a new lock."""
+        """What was logged, with a new lock."""
         self.__dict__.update(state)
         self._lock = threading.Lock()
 

@@ -1,4 +1,4 @@
-"""What a pruned trial says of its point: its last intermediate value, translated.
+"""The value of a pruned trial, estimated from its last intermediate value.
 
 Reported and returned values need not be on one scale, or related at all. All values are oriented:
 larger is better. With x_j what completed trial j reported at the last step of the pruned trial
@@ -19,9 +19,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bktf._typing import Floats
+
 Reports = Mapping[int, float]  # finite intermediate values by step
 Line = Callable[[float], float]
 
@@ -35,7 +35,7 @@ def values_of_pruned(
     completed: Sequence[Reports],
     returned: Sequence[float],
 ) -> list[float | None]:
-    """A value for each pruned trial, None where it says nothing.
+    """A value for each pruned trial, None where its reports do not determine one.
 
     Args:
         pruned: reports of the pruned trials.
@@ -71,7 +71,7 @@ def _line_at(step: int, completed: Sequence[Reports], final: Floats) -> Line | N
     u, v = (x - x_mean) / x_scale, (y - y_mean) / y_scale
     slope = float(u @ v / (u @ u))
     leverage = np.minimum(1.0 / len(u) + u**2 / (u @ u), 1.0 - 1e-12)
-    missed = (v - slope * u) / (1.0 - leverage)  # by the line through the other pairs
+    missed = (v - slope * u) / (1.0 - leverage)  # errors of the lines through the other pairs
     if 1.0 - float(missed @ missed / (v @ v)) < MIN_EXPLAINED:
         return None
 

@@ -2,8 +2,8 @@
 
 The sampler keeps no state that a suggestion depends on: a suggestion is a function of the seed, the
 trial's number and the trials in the storage. So workers with one seed do not repeat each other, a
-study reopened from storage goes on where it was, and one sampler may serve several studies. (The
-preset "paper" alone keeps the last posterior as a warm start; it may be lost at any time.)
+study reopened from storage continues where it was, and one sampler may serve several studies. (Only
+the preset "paper" keeps the last posterior as a warm start; it may be lost at any time.)
 """
 
 import threading
@@ -16,7 +16,6 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution
 from optuna.exceptions import TrialPruned
 from optuna.samplers import BaseSampler, RandomSampler
@@ -45,7 +44,6 @@ from bktf.optuna_sampler.trials import (
 from bktf.spaces import Feasibility, Parameter, parameters_of, values_at
 from bktf.surrogate import Posterior, Priors
 
-Floats = NDArray[np.float64]
 Feasible = Callable[[dict[str, Any]], bool]
 Distributions = dict[str, BaseDistribution]
 Parameters = tuple[Parameter, ...]
@@ -64,10 +62,10 @@ class BKTFSampler(BaseSampler):
     Parameters that every trial has are chosen together; conditional ones are left to
     `independent_sampler`. Failed trials (an exception that is caught, or NaN) make their
     neighbourhood less attractive; they are not retried and not given a value. A trial that Ctrl-C
-    ended says nothing of its point. Pruned trials count through what completed ones show of their
-    reports. On a finite space no point is suggested twice, and the study stops when nothing is
-    left. Trials that begin before any has finished may repeat each other, where the space is not
-    known yet; `search_space` closes that.
+    ended is ignored. A pruned trial gets a value from its reports, where those of completed trials
+    predict their values. On a finite space no point is suggested twice, and the study stops when
+    nothing is left. Trials that begin before any has finished may repeat each other, because the
+    space is not known yet; `search_space` avoids that.
 
     Args:
         seed: makes suggestions reproducible; with the same trials in the storage they are the same
@@ -81,45 +79,46 @@ class BKTFSampler(BaseSampler):
         beta: weight of the standard deviation in "ucb".
         rank: the number of components of the surrogate (products of factors, the paper's model),
             at most 10,000, on every space; or `math.inf`: a fully Bayesian Gaussian process, their
-            limit. "auto", the default: infinite where a parameter is continuous or most parameters
-            are unordered categories; on other finite spaces infinite rank and three components
-            take turns, one each up to 20 points, then components five times of six (on spaces of
-            more than 100,000 points infinite rank alone from 100 points on). With "max" and
-            "thompson" it is three components. Beyond 200 trials a Gaussian process sees a subset:
-            the best, the latest, the neighbours of the best, others spread over the space.
+            limit. "auto", the default, is infinite where a parameter is continuous or most
+            parameters are unordered categories. On other finite spaces infinite rank and three
+            components alternate: one each up to 20 points, then components five times of six. On
+            spaces of more than 100,000 points infinite rank alone is used from 100 points on. With
+            "max" and "thompson" there are three components. Beyond 200 trials a Gaussian process
+            sees a subset: the best, the latest, the neighbours of the best, others spread over the
+            space.
         n_sweeps: sweeps of each chain of components, or with `rank=math.inf` of the process; by
             default 400 and 40, at most 10 million.
         n_burn_in: how many of them to drop; by default 85 %, and 24 of the process's 40.
         n_chains: chains; by default 4 and 2, at most 10,000.
-        adapt_rank: shrink the weights of components, more from one to the next, so that `rank` is
-            only the most there can be.
-        offsets: factors of components vary around offsets that are learned instead of around 0.
+        adapt_rank: shrink the weights of components, each more than the one before, so that `rank`
+            is only an upper bound.
+        offsets: factors of components vary around learned offsets instead of around 0.
         main_effects: one more component for each parameter alone.
-        residual_process: add a Gaussian process for what components leave over. The two parts are
-            not identifiable together, so chains mix slowly; it chose worse than either alone.
+        residual_process: add a Gaussian process for the residuals of the components. The two parts
+            are not identifiable together, so chains mix slowly; it chose worse than either alone.
         priors: a `bktf.Priors`.
         noise_std: standard deviation of the objective's noise, where it is known.
         categorical: how unordered choices are modelled: "equal", any two levels have the same
             correlation, which is learned; or "wishart", a full covariance (for up to 20 levels;
             parameters with more keep "equal"). A process always has "equal".
-        ordinal: names of categorical parameters whose choices are ordered; one that no trial has is
-            warned of.
+        ordinal: names of categorical parameters whose choices are ordered; a name that no trial has
+            gives a warning.
         preset: "default", or "paper": the settings of the paper (rank 2, one chain of 400 sweeps
             with 200 dropped, max over draws, D random start points, warm start, continuous
-            parameters on an even grid). Any setting given beside it wins.
+            parameters on an even grid). Any setting that is given replaces that of the preset.
         feasible: a function of the parameters that says whether they may be tried; suggestions
-            respect it. It sees the parameters that are chosen together and constants. The very
-            first trial of a define-by-run study is drawn before the space is known and cannot
-            respect it, unless `search_space` is given.
-        compress: let a process choose on values whose distance to the best is compressed, linear
-            near the best and logarithmic far from it, where that predicts better; and count values
-            that are so much worse than all others that no smooth function explains them as failed
-            trials, so that a few terrible values do not drown the rest; by default True. What is
-            shown is never compressed.
+            respect it. It is given the parameters that are chosen together and constants. The first
+            trial of a define-by-run study is drawn before the space is known and cannot respect
+            it, unless `search_space` is given.
+        compress: by default True. Where that predicts better, a process sees compressed values:
+            their distance to the best is linear near the best and logarithmic far from it. Values
+            so much worse than all others that no smooth function explains them count as failed
+            trials. So a few terrible values do not hide the rest. What is shown is never
+            compressed.
         allow_repeats: for noisy objectives: points may be suggested again, and improvement is
             measured from the best posterior mean.
         search_space: the distributions by name, where they are known ahead; then the first trials
-            belong to the start design too.
+            belong to the start design, too.
         independent_sampler: for conditional parameters; by default uniform draws.
         warn_independent_sampling: log a line when a parameter is left to the independent sampler
             after the start.
@@ -158,9 +157,7 @@ class BKTFSampler(BaseSampler):
         ordinal = checks.parameter_names(ordinal)
         checks.check_feasible(feasible)
         if search_space is not None:
-            checks.check_search_space(search_space)
-            checks.check_ordinal_names(ordinal, search_space)
-            checks.check_ordinal(parameters_of(search_space, ordinal))
+            checks.check_search_space(search_space, ordinal)
         checks.check_independent(independent_sampler, warn_independent_sampling)
         changes = {
             "n_startup_trials": n_startup_trials, "acquisition": acquisition, "beta": beta,
@@ -193,16 +190,16 @@ class BKTFSampler(BaseSampler):
         return sampler
 
     def _make_caches(self) -> None:
-        """What may be lost at any time, and the lock."""
+        """Make the caches, which may be lost at any time, and the lock."""
         self._choosing = threading.Lock()
         self._converted = ConvertedTrials()
         self._first_reading = threading.local()  # of the trial for which the space was inferred
         self._last_posterior: dict[str, Posterior] = {}  # by study, for a warm start
-        # Of the parameters and constants it was last asked for, because listing takes time.
+        # For the latest parameters and constants, because listing feasible points takes time.
         self._feasibility: tuple[tuple[Parameters, str], Feasibility] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the lock and what may be lost."""
+        """Everything but the lock and the caches."""
         return {name: value for name, value in self.__dict__.items() if name not in CACHES}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -219,16 +216,23 @@ class BKTFSampler(BaseSampler):
         return self._settings
 
     def engine(self, parameters: Parameters, objective: Objective, constants: Any) -> Engine:
-        """The engine of this sampler for a space; `feasible` sees the constants by name, too."""
-        feasible = self._feasible_point(parameters, constants)
-        return Engine(parameters, objective, self._settings, self._seed, feasible)
+        """The engine of this sampler for a space; `feasible` is given the constants as well."""
+        feasibility = None
+        if self._feasible is not None:
+            key = (parameters, repr(constants))
+            cached = self._feasibility  # read once: another thread may ask for another study
+            if cached is None or cached[0] != key:
+                cached = key, Feasibility.of_values(parameters, self._feasible, constants)
+                self._feasibility = cached
+            feasibility = cached[1]
+        return Engine(parameters, objective, self._settings, self._seed, feasibility)
 
     def reseed_rng(self) -> None:
-        """Passed on; our draws depend on the trial's number."""
+        """Passed on to the independent sampler; suggestions depend on the trial's number."""
         if self._independent_sampler is not None:
             self._independent_sampler.reseed_rng()
 
-    # --- Optuna's questions --------------------------------------------------------------------
+    # --- the methods that Optuna calls ---------------------------------------------------------
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> Distributions:
         """The parameters that are chosen together: those of every finished trial."""
@@ -255,7 +259,8 @@ class BKTFSampler(BaseSampler):
             raise ValueError(checks.NO_CONSTRAINTS)
         kept = kept_values(study, trial)
         space = self._known_space(trials.values())
-        # Parameters that another sampler around this one has taken out.
+        # Parameters that a sampler around this one, as PartialFixedSampler, has taken out. The
+        # model needs their values, because other trials have them.
         left_out = space.distributions.keys() - search_space.keys()
         if left_out and left_out <= kept.keys():
             whole = space.distributions.items()
@@ -263,13 +268,13 @@ class BKTFSampler(BaseSampler):
         parameters = parameters_of(search_space, self._ordinal)
         if self._ordinal:
             checks.check_ordinal(parameters)
-        if self._ordinal and self._search_space is None and self._is_believed(trials):
+        if self._ordinal and self._search_space is None and self._knows_space(trials):
             self.messages.mention_unseen_ordinal(study.study_name, self._ordinal, trials.values())
         converter = self._converted.of(study, parameters)
         history = converter.history(trials, trial.number, datetime.now())
         engine = self.engine(parameters, converter.objective, space.constants)
         if space.is_open or not space.distributions.keys() <= search_space.keys():
-            # The same point with other values elsewhere is not a repeat.
+            # The same point with other values of unseen parameters is not a repeat.
             engine = replace(engine, settings=replace(engine.settings, allow_repeats=True))
         fixed = fixed_coordinates(kept, parameters)
         warm_start = self._last_posterior.get(study.study_name)
@@ -330,7 +335,7 @@ class BKTFSampler(BaseSampler):
     # --- one suggestion ------------------------------------------------------------------------
 
     def _read_trials(self, study: Study, trial: FrozenTrial) -> Trials:
-        """All trials; those read to infer the space, brought up to date, where that just was."""
+        """All trials; those read to infer the space are only brought up to date."""
         storage, trial_id, trials = getattr(self._first_reading, "of", (None, None, {}))
         self._first_reading.of = (None, None, {})
         if storage is study._storage and trial_id == trial._trial_id:
@@ -345,7 +350,7 @@ class BKTFSampler(BaseSampler):
             raise TrialPruned("every point of the search space was tried or is being tried")
         self.messages.say_once("repeat", study.study_name, REPEATS)
 
-    # --- what is known -------------------------------------------------------------------------
+    # --- the space -----------------------------------------------------------------------------
 
     def _known_space(self, trials: Iterable[FrozenTrial]) -> KnownSpace:
         """The space as it was given, or as finished trials show it."""
@@ -353,30 +358,8 @@ class BKTFSampler(BaseSampler):
             return known_space(trials)
         return given_space(self._search_space)
 
-    def _feasible_point(
-        self,
-        parameters: Parameters,
-        constants: Mapping[str, Any],
-    ) -> Feasibility | None:
-        """The user's function of parameters, as a function of coordinates."""
-        feasible = self._feasible
-        if feasible is None:
-            return None
-        key = (parameters, repr(constants))
-        cached = self._feasibility  # read once: another thread may ask for another study
-        if cached is not None and cached[0] == key:
-            return cached[1]
-
-        def is_feasible(point: Floats) -> bool:
-            """Whether a point (D,) may be tried."""
-            return bool(feasible({**constants, **values_at(parameters, point)}))
-
-        feasibility = Feasibility(parameters, is_feasible)
-        self._feasibility = key, feasibility
-        return feasibility
-
     def _is_past_start(self, study: Study, trial: FrozenTrial) -> bool:
-        """Whether the model could be in use: it does not see what is drawn independently."""
+        """Whether the model is in use by now; it does not see independent parameters."""
         finished = [t for t in read_all(study).values() if t.state.is_finished()]
         n_dims = len(self._known_space(finished).distributions)
         return trial.number > 0 and len(finished) >= max(2, self._settings.n_startup(n_dims))
@@ -384,8 +367,7 @@ class BKTFSampler(BaseSampler):
     def is_exhausted(self, study: Study) -> bool:
         """Whether every point of a finite space that may be tried was tried or is pending.
 
-        Without `search_space` the space is only what trials have shown, and is believed after some
-        trials.
+        Without `search_space` the space is only what trials have shown, so this needs some trials.
         """
         trials = read_all(study)
         space = self._known_space(trials.values())
@@ -393,14 +375,14 @@ class BKTFSampler(BaseSampler):
         if space.is_open or not parameters:
             return False
         engine = self.engine(parameters, objective_of(study), space.constants)
-        if not engine.can_be_exhausted(len(trials)) or not self._is_believed(trials):
+        if not engine.can_be_exhausted(len(trials)) or not self._knows_space(trials):
             return False
         converter = self._converted.of(study, parameters)
         tried = converter.tried_points(trials, -1)
         pending = converter.pending_points(trials, -1, datetime.now())
         return engine.is_exhausted(np.concatenate((tried, pending)))
 
-    def _is_believed(self, trials: Trials) -> bool:
+    def _knows_space(self, trials: Trials) -> bool:
         """Whether the space is given, or enough trials have shown it."""
         if self._search_space is not None:
             return True

@@ -1,8 +1,8 @@
-"""What a study's trials say: values, points tried, points that failed, points pending.
+"""From a study's trials to a history: values, and points tried, failed and pending.
 
-All trials are read once per suggestion, before the fit. Later looks read only trials that are
-running or waiting, and those that finished since. Finished trials never change, so what they say
-is converted once and kept in `ConvertedTrials`, which may be lost at any time.
+All trials are read once per suggestion, before the fit. Later reads are only of trials that are
+running or waiting, and of those that finished since. Finished trials never change, so they are
+converted once and kept in `ConvertedTrials`, which may be lost at any time.
 """
 
 import json
@@ -15,42 +15,41 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution
 from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from bktf._typing import Floats
 from bktf.engine import History, Objective
 from bktf.optuna_sampler.pruned_trials import values_of_pruned
 from bktf.spaces import Parameter, can_be_modelled, only_value
 
-Floats = NDArray[np.float64]
 Trials = Mapping[int, FrozenTrial]  # by number, in their order
 
 PUBLISHED = "bktf:suggestion"  # attributes PUBLISHED:0, PUBLISHED:1, … hold one JSON text in pieces
 PIECE = 2045  # characters that fit into one system attribute of every storage
-PATIENCE = 10.0  # a running trial is believed for so many times the longest finished one took
-MIN_PATIENCE = 3600.0  # seconds for which it is believed at least
+PATIENCE = 10.0  # a running trial is pending for so many times the longest duration of a trial
+MIN_PATIENCE = 3600.0  # seconds for which it is pending at least
 MAX_CACHED_STUDIES = 8
 MAX_CACHED_TRIALS = 100_000  # of one study
 
 UNFINISHED = (TrialState.RUNNING, TrialState.WAITING)
-INTERRUPTED = "bktf:interrupted"  # attribute of a trial that Ctrl-C ended: it says nothing
+INTERRUPTED = "bktf:interrupted"  # attribute of a trial that Ctrl-C ended; it is ignored
 
 
 # --- reading -----------------------------------------------------------------------------------
 
 
 def read_all(study: Study) -> Trials:
-    """All trials of a study, uncached."""
+    """All trials of a study, by number."""
     return {trial.number: trial for trial in study.get_trials(deepcopy=False)}
 
 
 def read_changes(study: Study, known: Trials) -> Trials:
-    """All trials again; of those known as finished nothing is read.
+    """All trials again, without reading those that are known to be finished.
 
-    Trials that run or wait come in one request. Others that were unfinished or unknown have
+    Running and waiting trials are read in one request. Others that were unfinished or unknown have
     finished meanwhile and are read one by one: they are few.
     """
     storage, study_id = study._storage, study._study_id
@@ -100,9 +99,9 @@ def objective_of(study: Study) -> Objective:
 
 
 class ConvertedTrial(NamedTuple):
-    """What a trial says; values are oriented."""
+    """A trial as the history takes it; values are oriented."""
 
-    point: tuple[float, ...] | None  # coordinates; None where the trial says nothing of the space
+    point: tuple[float, ...] | None  # coordinates; None where some are not known
     is_failure: bool
     value: float | None  # of a completed trial
     reports: dict[int, float]  # finite intermediate values by step
@@ -120,13 +119,13 @@ class _CachedStudy:
 
 
 class ConvertedTrials:
-    """A bounded cache of what finished trials say. Losing it costs time and nothing else."""
+    """A bounded cache of converted trials. Losing it costs time and nothing else."""
 
     def __init__(self) -> None:
         self._studies: list[_CachedStudy] = []  # the latest last
 
     def of(self, study: Study, parameters: tuple[Parameter, ...]) -> "TrialConverter":
-        """What converts the trials of a study for these parameters."""
+        """The converter of a study's trials for these parameters."""
         storage, study_id = study._storage, study._study_id
         for cached in self._studies:
             if cached.storage() is storage and cached.study_id == study_id:
@@ -148,7 +147,7 @@ class TrialConverter:
     cache: dict[tuple[int, datetime | None], ConvertedTrial] = field(default_factory=dict)
 
     def convert(self, trial: FrozenTrial) -> ConvertedTrial:
-        """What a trial says; of a finished one, from the cache where it is there."""
+        """A trial converted; a finished one is taken from the cache if possible."""
         if not trial.state.is_finished():
             return self._convert(trial)
         key = (trial._trial_id, trial.datetime_complete)
@@ -160,7 +159,7 @@ class TrialConverter:
         return converted
 
     def _convert(self, trial: FrozenTrial) -> ConvertedTrial:
-        """What a trial says, computed."""
+        """A trial converted, without the cache."""
         is_interrupted = INTERRUPTED in trial.system_attrs
         point = None if is_interrupted else point_of(trial, self.parameters)
         sign = 1.0 if self.objective.is_maximized else -1.0
@@ -177,23 +176,23 @@ class TrialConverter:
             seconds=0.0 if trial.duration is None else trial.duration.total_seconds(),
         )
 
-    def history(self, trials: Trials, asking: int, now: datetime) -> History:
-        """Everything the trials say.
+    def history(self, trials: Trials, asking: int, time: datetime) -> History:
+        """The history that the trials give.
 
-        A pruned trial counts with what its last intermediate value says of the final one
-        (`pruned_trials`). An infinite value on the bad side is a failure; on the good side it
-        counts as the best finite value. A trial outside today's ranges is left out.
+        A pruned trial gets a value from its reports (`pruned_trials`). An infinite value on the bad
+        side is a failure; on the good side it counts as the best finite value. A trial outside the
+        current ranges is left out.
 
         Args:
             trials: all trials.
             asking: number of the trial that asks, which is left out.
-            now: tells which running trials are too old to be believed.
+            time: the current time; running trials that are too old are not pending.
         """
         finished = {n: t for n, t in trials.items() if n != asking and t.state.is_finished()}
         read = {number: self.convert(trial) for number, trial in finished.items()}
-        located = {number: each for number, each in read.items() if each.point is not None}
-        valued = {number: each for number, each in located.items() if not each.is_failure}
-        values = {number: each.value for number, each in valued.items()}
+        located = {n: converted for n, converted in read.items() if converted.point is not None}
+        valued = {n: converted for n, converted in located.items() if not converted.is_failure}
+        values = {n: converted.value for n, converted in valued.items()}
         pruned = [n for n in valued if trials[n].state == TrialState.PRUNED]
         if pruned:
             finite = {n: v for n, v in values.items() if v is not None and math.isfinite(v)}
@@ -210,27 +209,27 @@ class TrialConverter:
         return History(
             X=self._points(valued[n].point for n, value in values.items() if value is not None),
             y=y,
-            failed=self._points(each.point for each in located.values() if each.is_failure),
-            tried=self._points(each.point for each in located.values()),
-            pending=self.pending_points(trials, asking, now),
+            failed=self._points(c.point for c in located.values() if c.is_failure),
+            tried=self._points(c.point for c in located.values()),
+            pending=self.pending_points(trials, asking, time),
         )
 
-    def tried_points(self, trials: Trials, asking: int, before: Trials | None = None) -> Floats:
-        """Points (n, D) of finished trials, where given only of those that ended since `before`."""
-        known = before or {}
+    def tried_points(self, trials: Trials, asking: int, known: Trials | None = None) -> Floats:
+        """Points (n, D) of finished trials; with `known`, only of those that ended since."""
+        known = known or {}
         old = {number for number, trial in known.items() if trial.state.is_finished()} | {asking}
         finished = {n: trial for n, trial in trials.items() if trial.state.is_finished()}
         return self._points(self.convert(finished[n]).point for n in finished if n not in old)
 
-    def pending_points(self, trials: Trials, asking: int, now: datetime) -> Floats:
-        """Points (n, D) of unfinished trials, without those so old that their worker is dead."""
+    def pending_points(self, trials: Trials, asking: int, time: datetime) -> Floats:
+        """Points (n, D) of unfinished trials, without those so old that their worker has died."""
         finished = (t for t in trials.values() if t.state.is_finished())
         longest = max((self.convert(trial).seconds for trial in finished), default=0.0)
         patience = max(PATIENCE * longest, MIN_PATIENCE)
         others = [trial for number, trial in trials.items() if number != asking]
         unfinished = [trial for trial in others if not trial.state.is_finished()]
-        believed = [trial for trial in unfinished if not _is_stale(trial, now, patience)]
-        return self._points(self.convert(trial).point for trial in believed)
+        pending = [trial for trial in unfinished if not _is_stale(trial, time, patience)]
+        return self._points(self.convert(trial).point for trial in pending)
 
     def _points(self, points: Iterable[tuple[float, ...] | None]) -> Floats:
         """Points (n, D) as an array, without those that are None."""
@@ -252,7 +251,7 @@ def is_taken(
     trials = read_changes(study, known)
     tried = converter.tried_points(trials, asking)
     pending = converter.pending_points(trials, asking, datetime.now())
-    # What the trial will have: values are rounded to those that the parameter takes.
+    # As the trial will store it: values are rounded to those that the parameter takes.
     pairs = zip(converter.parameters, point, strict=True)
     stored = np.array([p.coordinate(p.value(float(x))) for p, x in pairs])
     return bool(np.any(np.all(np.concatenate((tried, pending)) == stored, axis=1)))
@@ -261,9 +260,9 @@ def is_taken(
 def point_of(trial: FrozenTrial, parameters: Sequence[Parameter]) -> tuple[float, ...] | None:
     """The trial's coordinates; None where a parameter is missing or outside its range.
 
-    A parameter was suggested already, or fixed when the trial was enqueued, or published by the
-    trial's worker. A trial may fail before it has asked for all its parameters, so for failures
-    too what was published counts.
+    A parameter was suggested, or fixed when the trial was enqueued, or published by the trial's
+    worker. A trial may fail before all its parameters are suggested, so published values count for
+    failures, too.
     """
     known = {**trial.system_attrs.get("fixed_params", {}), **trial.params}
     has_all = trial.state in (TrialState.COMPLETE, TrialState.PRUNED)
@@ -283,7 +282,7 @@ def point_of(trial: FrozenTrial, parameters: Sequence[Parameter]) -> tuple[float
 
 
 def kept_values(study: Study, trial: FrozenTrial) -> dict[str, Any]:
-    """Values that a trial was enqueued with, or that a PartialFixedSampler around ours fixes."""
+    """Values that a trial was enqueued with, or that a PartialFixedSampler around this fixes."""
     fixed_by_sampler = getattr(study.sampler, "_fixed_params", {})
     return {**fixed_by_sampler, **trial.system_attrs.get("fixed_params", {})}
 
@@ -298,11 +297,11 @@ def fixed_coordinates(
     return {d: x for d, x in coordinates.items() if x is not None}
 
 
-def _is_stale(trial: FrozenTrial, now: datetime, patience: float) -> bool:
+def _is_stale(trial: FrozenTrial, time: datetime, patience: float) -> bool:
     """Whether a running trial is so old that its worker has probably died."""
     if trial.datetime_start is None:
         return False
-    return (now - trial.datetime_start).total_seconds() > patience
+    return (time - trial.datetime_start).total_seconds() > patience
 
 
 # --- the space that trials show ----------------------------------------------------------------
@@ -311,13 +310,13 @@ def _is_stale(trial: FrozenTrial, now: datetime, patience: float) -> bool:
 class KnownSpace(NamedTuple):
     """What finished trials show of a define-by-run search space."""
 
-    distributions: dict[str, BaseDistribution]  # that can be modelled and all trials have
+    distributions: dict[str, BaseDistribution]  # of all trials, where they can be modelled
     constants: dict[str, Any]  # parameters with a single value
     is_open: bool  # whether some trial had further parameters
 
 
 def given_space(distributions: Mapping[str, BaseDistribution]) -> KnownSpace:
-    """What distributions that were given ahead say of the space."""
+    """The space of distributions that were given ahead."""
     inside = {name: d for name, d in distributions.items() if can_be_modelled(d)}
     constants = {name: only_value(d) for name, d in distributions.items() if d.single()}
     return KnownSpace(inside, constants, len(inside) + len(constants) < len(distributions))
@@ -330,15 +329,15 @@ def known_space(trials: Iterable[FrozenTrial]) -> KnownSpace:
     """
     with_space = [trial for trial in trials if trial.distributions]
     finished = [t for t in with_space if t.state == TrialState.COMPLETE or t.last_step is not None]
-    if not finished:  # what failed shows the space too, where nothing else does
+    if not finished:  # then failed trials show the space
         finished = [t for t in with_space if t.state == TrialState.FAIL]
     if not finished:
         return KnownSpace({}, {}, False)
     latest = max(finished, key=lambda t: t.number)
     shared = dict(latest.distributions)
     for trial in finished:
-        there = trial.distributions
-        shared = {name: d for name, d in shared.items() if _same_kind(d, there.get(name))}
+        others = trial.distributions
+        shared = {name: d for name, d in shared.items() if _same_kind(d, others.get(name))}
     inside = {name: d for name, d in shared.items() if can_be_modelled(d)}
     constants = {name: latest.params[name] for name, d in shared.items() if d.single()}
     everything = (item for trial in finished for item in trial.distributions.items())

@@ -1,33 +1,32 @@
 """Which points of a finite space the user's constraints allow, listed where that is possible.
 
-A predicate can only be asked of one point at a time. Where few points satisfy it, random ones do
-not meet it. Two ways to know all of them:
+A predicate tells of one point at a time. Where few points satisfy it, random points rarely do. All
+of them can be listed in two cases:
 
     linear constraints    low ≤ Σ_d factor_d·x_d ≤ high: axes are added one by one, and partial sums
                           that nothing can complete are dropped, so that four shares in steps of
                           5 % that sum to 100 % take 1,771 points and not 194,481
-    a small space         every point is asked, once
+    a small space         every point is tested, once
 
 docs/acquisition.md says what happens where neither is possible.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bktf.spaces.parameters import Parameter, n_points
+from bktf._typing import Floats
+from bktf.spaces.parameters import Parameter, n_points, values_at
 
-Floats = NDArray[np.float64]
-
-MAX_ASKED = 200_000  # points of a space that is asked whole
+MAX_TESTED = 200_000  # points of a space that are all tested
 MAX_LISTED = 200_000  # points, or partial sums, that are listed
 N_SAMPLED = 512  # random points that tell whether feasible ones are rare
-RARE = 0.05  # share of feasible points below which a small space is asked whole
-SLACK = 1e-9  # of the sum of sizes, by which rounding may miss a bound
+RARE = 0.05  # share of feasible points below which all points of a small space are tested
+SLACK = 1e-9  # of the sum of absolute terms, by which rounding may miss a bound
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,27 @@ class LinearConstraint:
 
 @dataclass(frozen=True, eq=False)
 class Feasibility:
-    """A predicate of points given by their coordinates, and what is known of it."""
+    """A predicate of points in coordinates, and the points that satisfy it where known."""
 
     parameters: tuple[Parameter, ...]
     holds: Callable[[Floats], bool]  # of a point (D,)
     linear: tuple[LinearConstraint, ...] = ()  # constraints that `holds` implies
+
+    @classmethod
+    def of_values(
+        cls,
+        parameters: tuple[Parameter, ...],
+        allows: Callable[[dict[str, Any]], bool],
+        constants: Mapping[str, Any],
+        linear: tuple[LinearConstraint, ...] = (),
+    ) -> "Feasibility":
+        """From a function of values by name; it is given the constants as well."""
+
+        def holds(point: Floats) -> bool:
+            """Whether the values at a point (D,) are allowed."""
+            return bool(allows({**constants, **values_at(parameters, point)}))
+
+        return cls(parameters, holds, linear)
 
     def __call__(self, point: Floats) -> bool:
         """Whether a point (D,) may be tried."""
@@ -77,7 +92,7 @@ class Feasibility:
 
 def _listed(values: Sequence[Floats], linear: Sequence[LinearConstraint]) -> Floats | None:
     """All points (N, D) that satisfy linear constraints; None where there are too many."""
-    if not linear and math.prod(v.size for v in values) > MAX_ASKED:
+    if not linear and math.prod(v.size for v in values) > MAX_TESTED:
         return None
     n_dims, n_constraints = len(values), len(linear)
     rows = [[c.factors.get(d, 0.0) for d in range(n_dims)] for c in linear]

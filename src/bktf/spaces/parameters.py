@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
@@ -21,9 +21,8 @@ from optuna.distributions import (
     IntDistribution,
 )
 
+from bktf._typing import Floats, Ints
 from bktf.axis_kernels import MAX_LEVELS
-
-Floats = NDArray[np.float64]
 
 CATEGORICAL = ("equal", "wishart")
 MIN_RANGE = 1e-6  # of a range to its larger end; axis points differ by a billionth of the range
@@ -96,7 +95,7 @@ class Parameter:
     def kernel(self, categorical: str) -> str | None:
         """The kernel of its axis, None where it is ordered.
 
-        Categorical says how levels are modelled.
+        `categorical` says how levels are modelled.
         """
         if not isinstance(self.distribution, CategoricalDistribution) or self.ordinal:
             return None
@@ -115,7 +114,7 @@ class Parameter:
         return math.inf if step is None else float(math.floor((high - low) / step + 1e-9) + 1)
 
     def coordinate(self, value: Any) -> float | None:
-        """The coordinate of a value; None where it is none of the parameter's values any more."""
+        """The coordinate of a value; None where it is not a value of the parameter."""
         try:
             return self.coordinate_of_internal(self.distribution.to_internal_repr(value))
         except (ValueError, TypeError):
@@ -129,7 +128,7 @@ class Parameter:
             return float(self.choice_coordinates[int(internal)])
         low, high, step = _bounds(self.distribution)
         if isinstance(self.distribution, FloatDistribution) and step is not None:
-            # One number for each step, whatever its rounding.
+            # One number for each step, however the value was rounded.
             return min(low + step * round((internal - low) / step), high)
         return float(internal)
 
@@ -317,7 +316,7 @@ def _on_values(values: Floats, low: float, high: float, step: float | None) -> F
     return np.asarray(np.minimum(low + step * n_steps, high))
 
 
-def _nearest(points: Floats, values: Floats) -> NDArray[np.int64]:
+def _nearest(points: Floats, values: Floats) -> Ints:
     """Index of the point nearest to each value."""
     right = np.clip(np.searchsorted(points, values), 1, max(points.size - 1, 1))
     right = np.minimum(right, points.size - 1)

@@ -2,10 +2,10 @@
 
 from bktf.surrogate.fitting import fit, fit_model
 from bktf.surrogate.model_spec import ModelSpec, check_rank, make_axes
+from bktf.surrogate.observed_values import Warp
 from bktf.surrogate.posterior import GridMoments, Posterior
 from bktf.surrogate.priors import Priors
 from bktf.surrogate.run_chains import RunOptions
-from bktf.surrogate.warping import Warp
 
 __all__ = [
     "GridMoments",

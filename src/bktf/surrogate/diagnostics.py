@@ -1,48 +1,44 @@
-"""Have the chains mixed? R-hat and effective sample size of quantities that do not depend on labels, and advice in words.
+"""Have the chains mixed? R-hat and effective sample sizes, and advice in words.
 
-Both are the rank-normalised versions of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021,
-Bayesian Analysis 16, 667–718): draws are replaced by the normal scores of their ranks, so heavy
-tails and the units of a quantity do not matter.
+The quantities do not depend on the signs and labels of components. Both statistics are the
+rank-normalised versions of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021, Bayesian
+Analysis 16, 667–718): draws are replaced by the normal scores of their ranks, so heavy tails and
+the units of a quantity do not matter.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bktf._typing import Floats
 
 RHAT_LIMIT = 1.1  # above it a quantity counts as not mixed
 MIN_EFFECTIVE = 100  # effective draws below which means and quantiles are rough
-MIN_SHARE = (
-    0.05  # of the unseen points that must be above RHAT_LIMIT before chains are said to disagree
-)
-OBSERVED, UNSEEN, OTHER = (
-    "observed points",
-    "unseen points",
-    "other quantities",
-)  # groups of quantities
-GROUPS = (OBSERVED, UNSEEN, OTHER)
+MIN_SHARE = 0.05  # chains disagree where more of the unseen points are above RHAT_LIMIT
+OBSERVED, UNSEEN, OTHER = "observed points", "unseen points", "other quantities"
+GROUPS = (OBSERVED, UNSEEN, OTHER)  # of quantities
 
 
 def rank_normalised_rhat(chains: Floats) -> Floats:
-    """R-hat of (C, N, …) draws: the larger of one that compares locations and one (folded) that compares spreads.
+    """R-hat of (C, N, …) draws, the larger of two: of locations and, folded, of spreads.
 
-    NaN with fewer than four draws per chain, 1 for a quantity that never changes.
+    It is NaN with fewer than four draws per chain and 1 for a quantity that never changes.
     """
     parts = split_chains(chains)
     if parts.shape[1] < 2:
         return np.full(chains.shape[2:], np.nan)
     folded = np.abs(parts - np.median(parts, axis=(0, 1)))
-    return np.maximum(
-        potential_scale_reduction(normal_scores(parts)),
-        potential_scale_reduction(normal_scores(folded)),
-    )
+    of_locations = potential_scale_reduction(normal_scores(parts))
+    of_spreads = potential_scale_reduction(normal_scores(folded))
+    return np.maximum(of_locations, of_spreads)
 
 
 def split_chains(chains: Floats) -> Floats:
-    """Each of the chains (C, N, …) cut in two, (2C, N // 2, …), so that a trend counts as a difference between chains."""
+    """Each of the chains (C, N, …) cut in two, (2C, N // 2, …).
+
+    A trend along a chain then counts as a difference between chains.
+    """
     half = chains.shape[1] // 2
     return np.concatenate((chains[:, :half], chains[:, chains.shape[1] - half :]), axis=0)
 
@@ -61,12 +57,11 @@ def normal_scores(chains: Floats) -> Floats:
     position = np.broadcast_to(np.arange(count)[:, None], ordered.shape)
     rises = ordered[1:] != ordered[:-1]
     edge = np.ones((1, ordered.shape[1]), dtype=bool)
-    first = np.maximum.accumulate(
-        np.where(np.concatenate((edge, rises)), position, 0), axis=0
-    )  # of those tied with each
-    last = np.minimum.accumulate(
-        np.where(np.concatenate((rises, edge)), position, count - 1)[::-1], axis=0
-    )[::-1]
+    # First and last position of the draws that are tied with each draw.
+    starts = np.where(np.concatenate((edge, rises)), position, 0)
+    first = np.maximum.accumulate(starts, axis=0)
+    ends = np.where(np.concatenate((rises, edge)), position, count - 1)
+    last = np.minimum.accumulate(ends[::-1], axis=0)[::-1]
     ranks = np.empty_like(draws)
     np.put_along_axis(ranks, order, 1.0 + 0.5 * (first + last), axis=0)
     return np.asarray(ndtri((ranks - 0.375) / (count + 0.25))).reshape(chains.shape)
@@ -83,10 +78,10 @@ def potential_scale_reduction(parts: Floats) -> Floats:
 
 
 def effective_sample_size(chains: Floats) -> Floats:
-    """Effective number of independent draws in (C, N, …) for the bulk of the distribution ("bulk-ESS").
+    """Effective number of independent draws in (C, N, …), for the bulk of the distribution.
 
-    From autocorrelations of the rank-normalised split chains. Sums pairs of lags while they are
-    positive, made monotone (Geyer's initial sequence; eq. 10–13).
+    It comes from the autocorrelations of the rank-normalised split chains. Pairs of lags are
+    summed while they are positive, made monotone (Geyer's initial sequence; eq. 10–13).
     """
     parts = split_chains(chains)
     n_parts, n = parts.shape[:2]
@@ -103,9 +98,8 @@ def effective_sample_size(chains: Floats) -> Floats:
     correlation[0] = 1.0
     n_pairs = n // 2
     pairs = correlation[: 2 * n_pairs].reshape(n_pairs, 2, *correlation.shape[1:]).sum(axis=1)
-    pairs = np.minimum.accumulate(
-        np.where(np.minimum.accumulate(pairs, axis=0) > 0, pairs, 0.0), axis=0
-    )
+    is_positive = np.minimum.accumulate(pairs, axis=0) > 0
+    pairs = np.minimum.accumulate(np.where(is_positive, pairs, 0.0), axis=0)
     total = n_parts * n
     time = np.maximum(2.0 * pairs.sum(axis=0) - 1.0, 1.0 / np.log10(total))
     return np.where(flat, float(total), total / time)
@@ -113,7 +107,10 @@ def effective_sample_size(chains: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Diagnostics:
-    """Rank-normalised split R-hat (1 is mixed, above 1.1 is not) and effective sample size by quantity; print it for a summary."""
+    """R-hat (1 is mixed, above 1.1 is not) and effective sample size of each quantity.
+
+    Print it for a summary.
+    """
 
     names: tuple[str, ...]
     rhat: Floats
@@ -137,20 +134,25 @@ class Diagnostics:
             lower_bound = "Treat std at unseen points as a lower bound"
             if self.n_chains == 1:
                 return (
-                    "The chain has not settled at unseen points: its first and second half describe different surfaces. "
-                    f"Use several chains (n_chains=4) and run longer (n_sweeps). {lower_bound}"
+                    "The chain has not settled at unseen points: its first and second half "
+                    f"describe different surfaces. Use several chains (n_chains=4) and run longer "
+                    f"(n_sweeps). {lower_bound}"
                 )
             return (
-                "The chains disagree at unseen points: draws of different chains describe different surfaces. "
-                f"Keep several chains (n_chains), so that their average covers them, and run longer (n_sweeps). {lower_bound}"
+                "The chains disagree at unseen points: draws of different chains describe "
+                "different surfaces. Keep several chains (n_chains), so that their average covers "
+                f"them, and run longer (n_sweeps). {lower_bound}"
             )
         if np.any(self.rhat > RHAT_LIMIT):
-            return "Some quantities have not mixed: run longer (n_sweeps) or use more chains (n_chains)"
+            more = "run longer (n_sweeps) or use more chains (n_chains)"
+            return f"Some quantities have not mixed: {more}"
         verdict = "No sign of poor mixing"
         if np.min(self.ess) < MIN_EFFECTIVE:
-            verdict += f", but some quantity has only {np.min(self.ess):.0f} effective draws: run longer (n_sweeps)"
+            few = f"some quantity has only {np.min(self.ess):.0f} effective draws"
+            verdict += f", but {few}: run longer (n_sweeps)"
         if self.n_chains == 1:
-            verdict += ". One chain cannot show what it never reached: use several (n_chains=4) to see whether they agree"
+            several = "use several (n_chains=4) to see whether they agree"
+            verdict += f". One chain cannot show what it never reached: {several}"
         return verdict
 
     def __str__(self) -> str:
@@ -182,9 +184,8 @@ def diagnose(
     """
     stacked = np.stack(list(quantities.values()), axis=1)
     largest = np.abs(stacked).max(axis=0)
-    stacked = stacked / np.where(
-        largest > 0, largest, 1.0
-    )  # so that distances from the median of values near 1e308 do not overflow
+    # Scaled, so that distances from the median of values near 1e308 do not overflow.
+    stacked = stacked / np.where(largest > 0, largest, 1.0)
     chains = stacked.reshape(n_chains, -1, stacked.shape[1])
     return Diagnostics(
         names=tuple(quantities),

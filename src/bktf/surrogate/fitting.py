@@ -7,25 +7,19 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bktf.acquisition import Draws
 from bktf.axis_kernels import Kernel, check_points
 from bktf.surrogate.fit_components import WarmStart, fit_components
 from bktf.surrogate.fit_process import fit_process
 from bktf.surrogate.model_spec import ModelSpec, make_axes
+from bktf.surrogate.observed_values import Data, Standardisation, check_values
 from bktf.surrogate.posterior import Posterior
 from bktf.surrogate.priors import Priors
-from bktf.surrogate.problems import Data
 from bktf.surrogate.run_chains import RunOptions
-from bktf.surrogate.standardisation import Standardisation, check_values
 
-FORMER_KERNELS = {
-    "matern12": None,
-    "matern32": None,
-    "wishart": "categorical",
-}  # what rank 0 took them for
-NOISE_RANGE = (
-    1e-6,
-    1e6,
-)  # a known noise outside this range, as a share of the spread of y, is moved into it
+# What the kernels of a call with rank 0 meant in version 0.1.
+FORMER_KERNELS = {"matern12": None, "matern32": None, "wishart": "categorical"}
+NOISE_RANGE = (1e-6, 1e6)  # of a known noise relative to the spread of y; moved into it if outside
 
 
 def fit(
@@ -54,7 +48,7 @@ def fit(
 ) -> Posterior:
     """Fit Bayesian kernelized tensor factorization to observations y at points X.
 
-    Larger is just larger.
+    There is no direction: larger values are not better ones.
 
     Args:
         axes: one increasing array of points per dimension; their ends are the box.
@@ -62,38 +56,37 @@ def fit(
         y: (n,) observed values; repeated points are repeated observations.
         seed: makes the draws reproducible, whatever the number of threads.
         rank: number of components R, each active in every dimension, at most 10,000; or `math.inf`,
-            the limit of the model at infinite rank: a Gaussian process with a product kernel, a
-            constant and Matérn 5/2 along each ordered axis, in shares that are learned, and equal
-            correlation on levels. Its cost is cubic in n.
+            the limit of the model at infinite rank: a Gaussian process with a product kernel. Along
+            each ordered axis the kernel is a constant plus Matérn 5/2, in shares that are learned;
+            levels have equal correlation. The cost is cubic in n.
         n_sweeps: sweeps of each chain, at most 10 million; by default 400, at infinite rank 40.
         n_burn_in: how many of the first sweeps to drop; by default 200, at infinite rank 24.
-        n_chains: independent chains, at most 10,000, in parallel threads; their draws are put one
-            after the other. By default 1, at infinite rank 2.
-        kernel: by default (None) "matern32", at infinite rank "matern52", the only one it has
-            beside "categorical". Also "matern12", "matern32", "matern52", "squared_exponential",
-            "periodic", `bktf.Periodic(period)` or a covariance matrix over the axis's points; for
-            an axis of unordered levels, given by their indices, "categorical" (any two levels
-            equally correlated) or "wishart" (a full covariance, up to 20 levels); one for all axes,
-            or a list with one for each.
+        n_chains: independent chains, at most 10,000, in parallel threads; their draws are
+            concatenated. By default 1, at infinite rank 2.
+        kernel: one for all axes, or a list with one for each. By default (None) "matern32"; also
+            "matern12", "matern52", "squared_exponential", "periodic", `bktf.Periodic(period)` or a
+            covariance matrix over the axis's points. For an axis of unordered levels, given by
+            their indices: "categorical" (any two levels equally correlated) or "wishart" (a full
+            covariance, up to 20 levels). Infinite rank has "matern52" and "categorical" only.
         log: whether an axis is measured on a logarithmic scale; one for all axes, or a list with
             one for each.
         priors: see `bktf.Priors`.
         shared_lengthscales: one length-scale per dimension for all components instead of one each.
-        residual_process: add a Gaussian process for what the components leave over. Parts are not
-            identifiable together, so chains mix slowly. The cost is cubic in n.
-        adapt_rank: shrink the weights of components of more than one dimension, more from one to
-            the next (a multiplicative gamma process), so that `rank` is only the most there can be;
+        residual_process: add a Gaussian process for the residuals of the components. The two parts
+            are not identifiable together, so chains mix slowly. The cost is cubic in n.
+        adapt_rank: shrink the weights of components of more than one dimension, each more than
+            the one before (a multiplicative gamma process), so that `rank` is only an upper bound;
             see `Posterior.ranks`.
-        offsets: factors vary around an offset that is learned, instead of around 0, so that a
-            direction that does not matter costs nothing.
+        offsets: factors vary around a learned offset instead of around 0, so that an axis that
+            does not matter costs nothing.
         active: the components' dimensions, as in [(0, 1), (0,)]; replaces `rank`.
         noise_std: standard deviation of the observation noise where it is known, in the units of y;
-            otherwise it is learned. Below a millionth or above a million times the spread of y it
-            counts as that.
+            otherwise it is learned. It is moved to between a millionth of and a million times the
+            spread of y.
         warm_start: a posterior of the same model on earlier data, at finite rank; chains start
             where it ended.
         n_threads: how many chains run at a time; by default as many as there are processors.
-        show_progress_bar: show one, counting sweeps.
+        show_progress_bar: show a progress bar of the sweeps.
         local: the former spelling of `residual_process`, and with `rank=0` of `rank=math.inf`.
 
     Paper: sections 3.1 and 3.3, algorithm 2. Differs: D1 to D9 in docs/paper_deviations.md.
@@ -134,19 +127,19 @@ def fit_model(
     values = check_values(y, len(points))
     entropy = _entropy(seed)
     grid = tuple(axis.with_coordinates(points[:, d]) for d, axis in enumerate(base))
-    points = np.stack(
-        [axis.points[axis.locate(points[:, d])] for d, axis in enumerate(grid)], axis=1
-    )
+    # An axis takes coordinates within rounding as one point, so observations move onto its points.
+    on_axes = [axis.points[axis.locate(points[:, d])] for d, axis in enumerate(grid)]
+    points = np.stack(on_axes, axis=1)
     standardisation = Standardisation.of(values)
     noise_precision = _known_precision(spec.noise_std, standardisation)
     data = Data(grid, points, standardisation.to_model(values), noise_precision)
     warm = _warm_start(spec, warm_start, standardisation)
     options = RunOptions() if options is None else options
-    draws = (
-        fit_process(spec, data, entropy, options)
-        if spec.is_process
-        else fit_components(spec, data, entropy, warm, options)
-    )
+    draws: Draws
+    if spec.is_process:
+        draws = fit_process(spec, data, entropy, options)
+    else:
+        draws = fit_components(spec, data, entropy, warm, options)
     return Posterior(grid, points, values, spec, entropy, standardisation, draws)
 
 
@@ -168,7 +161,10 @@ def _former_spelling(rank: float, residual_process: bool, local: object) -> tupl
 def _former_kernels(
     kernel: Kernel | Sequence[Kernel | None] | None,
 ) -> Kernel | Sequence[Kernel | None] | None:
-    """The kernels of a call with rank 0, where any Matérn kernel meant 5/2 and both kernels of levels equal correlation."""
+    """The kernels of a call with rank 0.
+
+    There any Matérn kernel meant 5/2, and both kernels of levels meant equal correlation.
+    """
     if isinstance(kernel, list | tuple):
         return [FORMER_KERNELS.get(k, k) if isinstance(k, str) else k for k in kernel]
     return FORMER_KERNELS.get(kernel, kernel) if isinstance(kernel, str) else kernel
@@ -183,14 +179,11 @@ def _warm_start(
     if not isinstance(warm, Posterior):
         raise ValueError(f"warm_start must be a bktf.Posterior; got {type(warm).__name__}")
     if spec.is_process or warm.spec.is_process:
-        raise ValueError(
-            "warm_start is for finite rank; a Gaussian process (rank=math.inf) needs none. Leave it out"
-        )
+        needs_none = "a Gaussian process (rank=math.inf) needs none"
+        raise ValueError(f"warm_start is for finite rank; {needs_none}. Leave it out")
     log_ratio = float(np.log10(warm.standardisation.scale) - np.log10(standardisation.scale))
-    lengths = warm.spec.lengths
-    return WarmStart(
-        warm.draws.components, warm.draws.process, lengths.n_chains, lengths.n_kept, log_ratio
-    )
+    draws, lengths = warm.draws, warm.spec.lengths
+    return WarmStart(draws.components, draws.process, lengths.n_chains, lengths.n_kept, log_ratio)
 
 
 def _entropy(seed: int | None) -> int:

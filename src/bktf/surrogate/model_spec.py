@@ -61,32 +61,34 @@ class ModelSpec:
         whole_number("n_chains", lengths.n_chains, 1, MAX_CHAINS)
         whole_number("n_burn_in", lengths.n_burn_in, 0)
         if lengths.n_burn_in >= lengths.n_sweeps:
-            raise ValueError(
-                f"n_burn_in must lie in [0, n_sweeps); got {lengths.n_burn_in} with n_sweeps={lengths.n_sweeps}"
-            )
+            given = f"{lengths.n_burn_in} with n_sweeps={lengths.n_sweeps}"
+            raise ValueError(f"n_burn_in must lie in [0, n_sweeps); got {given}")
         for name in FLAGS:
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}")
         if self.offsets and self.shared_lengthscales:
+            # The offsets' update integrates out one factor at a time.
             raise ValueError(
-                "offsets are of one factor at a time, so shared_lengthscales must be False with them; got both"
+                "offsets are of one factor at a time, so shared_lengthscales must be False with "
+                "them; got both"
             )
         if self.is_process:
             self._check_process()
 
     def _check_process(self) -> None:
         """Refuse what a Gaussian process cannot do."""
-        refused = [name for name in FLAGS if getattr(self, name)] + ["active"] * (
-            self.active is not None
-        )
+        refused = [name for name in FLAGS if getattr(self, name)]
+        if self.active is not None:
+            refused.append("active")
         if refused:
             raise ValueError(
-                f"{refused[0]} is about components, and infinite rank has none. Leave it out, or give a finite rank"
+                f"{refused[0]} is about components, and infinite rank has none. Leave it out, or "
+                "give a finite rank"
             )
 
     @property
     def is_process(self) -> bool:
-        """Whether the rank is infinite: a Gaussian process, sampled with its values integrated out."""
+        """Whether the rank is infinite, so that the model is a Gaussian process."""
         return self.rank == math.inf
 
     @property
@@ -102,9 +104,8 @@ def check_rank(rank: object) -> None:
     if isinstance(rank, float | np.floating) and rank == math.inf:
         return
     if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or rank < 1:
-        raise ValueError(
-            f"rank must be a whole number of at least 1, or math.inf for a Gaussian process; got {rank!r}"
-        )
+        wanted = "a whole number of at least 1, or math.inf for a Gaussian process"
+        raise ValueError(f"rank must be {wanted}; got {rank!r}")
     whole_number("rank", rank, 1, MAX_RANK)
 
 
@@ -113,19 +114,15 @@ def make_axes(spec: ModelSpec, axes: Sequence[ArrayLike]) -> tuple[Axis, ...]:
     points = check_axes(axes, spec.log)
     default = "matern52" if spec.is_process else "matern32"
     kernels = resolve_kernels(spec.kernel, [p.size for p in points], default)
-    made = tuple(
-        Axis(p, k, lg)
-        for p, k, lg in zip(points, kernels, check_log(spec.log, len(points)), strict=True)
-    )
-    refused = [
-        d
-        for d, axis in enumerate(made)
-        if axis.kernel.kind not in (MATERN52, dense.EQUAL_CORRELATION)
-    ]
+    is_log = check_log(spec.log, len(points))
+    made = tuple(Axis(*parts) for parts in zip(points, kernels, is_log, strict=True))
+    allowed = (MATERN52, dense.EQUAL_CORRELATION)
+    refused = [d for d, axis in enumerate(made) if axis.kernel.kind not in allowed]
     if spec.is_process and refused:
         raise ValueError(
-            'at infinite rank an ordered axis has the kernel "matern52" and an axis of levels "categorical"; '
-            f"the kernel of axis {refused[0]} is another. Leave it out (kernel=None), or give a finite rank"
+            'at infinite rank an ordered axis has the kernel "matern52" and an axis of levels '
+            f'"categorical"; the kernel of axis {refused[0]} is another. Leave it out '
+            "(kernel=None), or give a finite rank"
         )
     return made
 
@@ -137,9 +134,8 @@ def active_dimensions(spec: ModelSpec, n_dims: int) -> Bools:
         return np.ones((int(spec.rank), n_dims), dtype=bool)
     given: object = active
     if not isinstance(given, Sequence) or not len(given):
-        raise ValueError(
-            f"active must list at least one component, as in [(0, 1), (0,)]; got {active!r}"
-        )
+        wanted = "active must list at least one component, as in [(0, 1), (0,)]"
+        raise ValueError(f"{wanted}; got {active!r}")
     mask = np.zeros((len(active), n_dims), dtype=bool)
     for c, dims in enumerate(active):
         each: object = dims
@@ -149,8 +145,7 @@ def active_dimensions(spec: ModelSpec, n_dims: int) -> Bools:
             for d in chosen
         )
         if not chosen or not whole:
-            raise ValueError(
-                f"active[{c}] must name dimensions among 0 … {n_dims - 1}, at least one; got {dims!r}"
-            )
+            wanted = f"must name dimensions among 0 … {n_dims - 1}, at least one"
+            raise ValueError(f"active[{c}] {wanted}; got {dims!r}")
         mask[c, chosen] = True
     return mask

@@ -14,9 +14,9 @@ from bktf.axis_kernels import Axis, check_points
 from bktf.product_forms import Moments
 from bktf.surrogate.diagnostics import OBSERVED, OTHER, UNSEEN, Diagnostics, diagnose
 from bktf.surrogate.model_spec import ModelSpec
+from bktf.surrogate.observed_values import Standardisation
 from bktf.surrogate.posterior_file import PosteriorFields, read_fields, write_posterior
 from bktf.surrogate.priors import Priors
-from bktf.surrogate.standardisation import Standardisation
 
 # Spawn keys of the fit's seed. Chains take (0, ·), draws of f (1,) between axis points and (2,) of
 # a process.
@@ -27,7 +27,7 @@ IMPROVEMENT_BLOCK = 100  # points whose covariances with pending points are foun
 
 @dataclass(frozen=True)
 class GridMoments:
-    """Posterior mean and standard deviation of f over the whole grid, (m_1, …, m_D), in the units of y."""
+    """Posterior mean and standard deviation of f over the grid, (m_1, …, m_D), in units of y."""
 
     mean: Floats
     std: Floats
@@ -54,10 +54,9 @@ class Posterior:
         """Sizes and the noise level."""
         shape = " × ".join(str(axis.size) for axis in self.grid)
         low, high = np.quantile(self.noise_std, [0.05, 0.95])
-        return (
-            f"<bktf.Posterior: {self.n_draws} draws, rank {self.rank}, {len(self.y)} observations on a grid of {shape}, "
-            f"noise std {low:.3g} to {high:.3g}>"
-        )
+        sizes = f"{self.n_draws} draws, rank {self.rank}, {len(self.y)} observations"
+        noise = f"noise std {low:.3g} to {high:.3g}"
+        return f"<bktf.Posterior: {sizes} on a grid of {shape}, {noise}>"
 
     @property
     def n_draws(self) -> int:
@@ -90,7 +89,10 @@ class Posterior:
 
     @property
     def correlations(self) -> Floats:
-        """Correlation between any two levels of a categorical axis, (K, R, D), at infinite rank (K, D); NaN on others."""
+        """Correlation between any two levels of a categorical axis, NaN on other axes.
+
+        The shape is (K, R, D), at infinite rank (K, D).
+        """
         return self.draws.correlations
 
     @property
@@ -125,11 +127,17 @@ class Posterior:
 
     @property
     def ranks(self) -> Ints:
-        """In each draw the number of components with at least 1 % of the variance of all of them over the grid, (K,)."""
+        """Number of components that matter in each draw, (K,).
+
+        Those with at least 1 % of the variance of all components over the grid.
+        """
         return self.draws.components.ranks
 
     def aligned_factors(self) -> tuple[Floats, ...]:
-        """Factor draws, per axis (K, R, m_d), with sign, order and scale (root mean square 1) matched across draws."""
+        """Factor draws, per axis (K, R, m_d), with sign and order matched across draws.
+
+        Each factor is scaled to a root mean square of 1.
+        """
         return self.draws.components.aligned().factors
 
     def aligned_weights(self) -> Floats:
@@ -137,13 +145,16 @@ class Posterior:
         return self.draws.components.aligned().weights
 
     def component_products(self, X: ArrayLike) -> Floats:
-        """Products of the factors of each component at points, (K, R, n), without weights, in the model's units."""
+        """Products of each component's factors at points, (K, R, n).
+
+        Without weights, in the model's units.
+        """
         return self.draws.components.products_at(check_points(X, self.grid))
 
     def level_covariance(self, d: int) -> Floats:
-        """Posterior mean of the covariance between the levels of an axis with the kernel "wishart", (m_d, m_d).
+        """Posterior mean of the covariance between the levels of a "wishart" axis, (m_d, m_d).
 
-        The mean over draws of the exact conditional mean given each draw's factors.
+        It averages the exact conditional means given each draw's factors.
         """
         return self.draws.components.level_covariance(d)
 
@@ -173,37 +184,38 @@ class Posterior:
         return np.asarray(np.quantile(self.draws_at(X), levels, axis=0))
 
     def kernel(self, X: ArrayLike, X2: ArrayLike | None = None) -> Floats:
-        """The covariance that each draw's factors and weights, or its process, induce between points, (K, n, n2).
+        """The covariance that each draw induces between points, (K, n, n2).
 
-        In squared units of y.
+        It comes from the draw's factors and weights, or from its process, in squared units of y.
 
         Paper: eq. (10), the second layer of the deep-GP view.
         """
         first = check_points(X, self.grid)
         second = first if X2 is None else check_points(X2, self.grid, "X2")
-        return np.asarray(
-            self.standardisation.scale**2 * self.draws.induced_covariances(first, second)
-        )
+        covariances = self.draws.induced_covariances(first, second)
+        return np.asarray(self.standardisation.scale**2 * covariances)
 
     def grid_moments(self) -> GridMoments:
-        """Mean and standard deviation of f over the whole grid: by matrix products, with a process cell by cell."""
+        """Mean and standard deviation of f over the whole grid.
+
+        By matrix products; with a process, cell by cell.
+        """
         moments = self.draws.grid_moments()
         return GridMoments(self.standardisation.to_user(moments.mean), self._deviation(moments))
 
-    # --- the next point
-    # ----------------------------------------------------------------------------------------
+    # --- the next point --------------------------------------------------------------------------
 
     def expected_improvement(
         self, X: ArrayLike, best: float | None = None, pending: ArrayLike | None = None
     ) -> Floats:
         """E max(f(x) − threshold, 0) at points, (n,), in the units of y, where larger is better.
 
-        For smaller, ask `negated()`.
+        Where smaller is better, ask `negated()`.
 
         The threshold is `best`, by default the best observed value. With pending points it is the
-        largest of `best` and f at them, so that only what x adds to them counts. Their values are
-        drawn, jointly with f(x) and always the same for the same fit; without them the expectation
-        over each draw is in closed form.
+        largest of `best` and f at them, so that only what x adds to them counts. Values at pending
+        points are drawn jointly with f(x), always the same for the same fit. Without pending points
+        the expectation within each draw is in closed form.
 
         Within each draw f is taken as normal with the moments behind `mean` and `std`. This is
         exact on axis points and at infinite rank. Between axis points the factors' remaining
@@ -217,18 +229,12 @@ class Posterior:
         alone = np.asarray(expected_excess(mean - threshold, np.sqrt(variance)).mean(axis=0))
         if not len(waiting):
             return alone
-        blocks = [
-            points[i : i + IMPROVEMENT_BLOCK] for i in range(0, len(points), IMPROVEMENT_BLOCK)
-        ]
-        beyond = np.concatenate(
-            [
-                np.empty(0),
-                *[self._improvement_beyond(waiting, block, threshold) for block in blocks],
-            ]
-        )
-        return np.asarray(
-            np.minimum(beyond, alone)
-        )  # so that the error of drawing never makes it more
+        starts = range(0, len(points), IMPROVEMENT_BLOCK)
+        blocks = [points[i : i + IMPROVEMENT_BLOCK] for i in starts]
+        found = [self._improvement_beyond(waiting, block, threshold) for block in blocks]
+        beyond = np.concatenate((np.empty(0), *found))
+        # Pending points never add improvement; the Monte-Carlo error alone could.
+        return np.asarray(np.minimum(beyond, alone))
 
     def argmax(
         self,
@@ -255,7 +261,8 @@ class Posterior:
         )
         if choice.point is None:
             raise ValueError(
-                "every cell of the grid is excluded or pending: there is nothing left to choose. Allow repeats or refine the axes"
+                "every cell of the grid is excluded or pending: there is nothing left to choose. "
+                "Allow repeats or refine the axes"
             )
         return choice.point
 
@@ -285,7 +292,10 @@ class Posterior:
     # --- the draws themselves --------------------------------------------------------------------
 
     def label_free(self) -> dict[str, Floats]:
-        """Quantities (K,) that do not depend on signs and labels: f at the data, the noise, sorted summaries."""
+        """Quantities (K,) that do not depend on signs and labels.
+
+        These are f at the data, the noise, and sorted summaries.
+        """
         f = self.draws_at(self.X)
         return {f"f[{i}]": f[:, i] for i in range(f.shape[1])} | self._label_free_summaries()
 
@@ -294,21 +304,19 @@ class Posterior:
         return {"noise_std": self.noise_std} | self.draws.summaries()
 
     def diagnostics(self) -> Diagnostics:
-        """Rank-normalised R-hat and effective sample size of f at observed and unseen points and of `label_free`'s summaries.
+        """Rank-normalised R-hat and effective sample sizes; print it for the worst and for advice.
 
-        Print it for a table of the worst and for advice. Data pin f where they are, so chains that
-        agree there may
-        disagree elsewhere: f is also asked at up to 64 random cells of the grid that were not
-            observed, always the same for the same fit.
+        The quantities are f at observed and at unseen points, and the summaries of `label_free`.
+        Data determine f where they are, so chains that agree there may disagree elsewhere. So f is
+        also taken at up to 64 random cells of the grid that were not observed, always the same
+        cells for the same fit.
 
-        Where there is a Gaussian process, f is drawn, as `draws_at` does, and not its mean within
+        Where there is a Gaussian process, f is drawn, as by `draws_at`, and not its mean within
         each draw. R-hat then says whether chains differ by a noticeable part of the standard
-        deviation of f; means within draws may differ by less than anyone would notice. Whether the
-        parameters have mixed is told by the other quantities.
+        deviation of f. The other quantities show whether the parameters have mixed.
         """
-        rng = np.random.default_rng(
-            np.random.SeedSequence(self.seed, spawn_key=(DIAGNOSTICS_STREAM,))
-        )
+        stream = np.random.SeedSequence(self.seed, spawn_key=(DIAGNOSTICS_STREAM,))
+        rng = np.random.default_rng(stream)
         unseen = self._unseen_cells(rng)
         points = np.concatenate((self.X, unseen))
         f = self.standardisation.to_user(self.draws.draw_each(points, rng))
@@ -346,9 +354,8 @@ class Posterior:
 
     def mean_by_draw(self, X: ArrayLike) -> Floats:
         """Mean of f at points within each draw, (K, n), in the units of y."""
-        return self.standardisation.to_user(
-            self.draws.moments_by_draw(check_points(X, self.grid)).mean
-        )
+        moments = self.draws.moments_by_draw(check_points(X, self.grid))
+        return self.standardisation.to_user(moments.mean)
 
     def std_by_draw(self, X: ArrayLike) -> Floats:
         """Standard deviation of f at points within each draw, (K, n), in the units of y."""
@@ -369,17 +376,17 @@ class Posterior:
         return np.asarray(self.standardisation.scale * np.sqrt(moments.variance))
 
     def _improvement_beyond(self, pending: Floats, points: Floats, best: float) -> Floats:
-        """The expected improvement of points (n, D) over `best` and over f at pending points (p, D)."""
+        """Expected improvement of points (n, D) over `best` and over f at pending points (p, D)."""
         together = np.concatenate((pending, points))
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(PENDING_STREAM,)))
         mean, covariance = self.mean_by_draw(together), self.covariances_by_draw(together)
         return improvement_beyond(mean, covariance, len(pending), best, rng)
 
     def _unseen_cells(self, rng: np.random.Generator) -> Floats:
-        """Up to N_UNSEEN different random cells of the grid that were not observed, as points (U, D)."""
-        drawn = rng.integers(
-            0, [axis.size for axis in self.grid], (4 * N_UNSEEN, len(self.grid))
-        )  # more: some are observed or repeated
+        """Up to N_UNSEEN random cells of the grid that were not observed, as points (U, D)."""
+        # More than are needed: some are observed or repeated.
+        sizes = [axis.size for axis in self.grid]
+        drawn = rng.integers(0, sizes, (4 * N_UNSEEN, len(self.grid)))
         observed = np.stack([axis.locate(self.X[:, d]) for d, axis in enumerate(self.grid)], axis=1)
         _, first = np.unique(np.concatenate((observed, drawn)), axis=0, return_index=True)
         cells = drawn[np.sort(first[first >= len(observed)] - len(observed))[:N_UNSEEN]]

@@ -1,7 +1,7 @@
 """A posterior as one .npz file: arrays and plain settings, without pickle.
 
-Formats: 1 and 2 are of version 0.1, whose components and process were one record; they are read. 3
-is written.
+Formats 1 and 2 are of version 0.1, whose components and process were one record. They can be read;
+format 3 is written.
 """
 
 import json
@@ -22,8 +22,8 @@ from bktf.components import ComponentDraws, ResidualDraws
 from bktf.gaussian_process import ProcessDraws, condition_process, n_logs
 from bktf.surrogate.fit_components import add_residual_process
 from bktf.surrogate.model_spec import FLAGS, ModelSpec
+from bktf.surrogate.observed_values import Standardisation
 from bktf.surrogate.priors import NEW_PREFIX, OLD_PREFIX, Priors
-from bktf.surrogate.standardisation import Standardisation
 
 SETTINGS = "settings"
 FILE_FORMAT = 3
@@ -82,9 +82,8 @@ def read_fields(path: str | os.PathLike[str]) -> PosteriorFields:
     """
     settings, arrays = read_npz(path)
     if settings.get("format") not in (1, 2, FILE_FORMAT):
-        raise ValueError(
-            f"{os.fspath(path)!r} has file format {settings.get('format')!r}; this version reads 1 to {FILE_FORMAT}"
-        )
+        found = f"{os.fspath(path)!r} has file format {settings.get('format')!r}"
+        raise ValueError(f"{found}; this version reads 1 to {FILE_FORMAT}")
     try:
         if settings["format"] < FILE_FORMAT:
             _modernise(settings, arrays)
@@ -95,13 +94,12 @@ def read_fields(path: str | os.PathLike[str]) -> PosteriorFields:
 
 def _fields(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PosteriorFields:
     """The fields of a posterior from the contents of a file."""
-    grid = tuple(
-        Axis(
-            arrays[f"axis_{d}"],
-            AxisKernel(kind, period, arrays.get(f"covariance_{d}")),
-            settings["log"][d],
-        )
+    kernels = [
+        AxisKernel(kind, period, arrays.get(f"covariance_{d}"))
         for d, (kind, period) in enumerate(settings["kernels"])
+    ]
+    grid = tuple(
+        Axis(arrays[f"axis_{d}"], kernel, settings["log"][d]) for d, kernel in enumerate(kernels)
     )
     n_sweeps, n_burn_in, n_chains = settings["lengths"]
     is_process = settings["rank"] == "inf"
@@ -139,9 +137,8 @@ def _draws(
         scaled = np.stack([axis.scale(arrays["X"][:, d]) for d, axis in enumerate(grid)], axis=1)
         on_levels = np.array([axis.kernel.on_levels for axis in grid])
         residuals = np.repeat(values[None], len(arrays["process_logs"]), axis=0)
-        process = condition_process(
-            scaled, on_levels, arrays["process_logs"], arrays["noise_precision"], residuals
-        )
+        parameters = arrays["process_logs"], arrays["noise_precision"]
+        process = condition_process(scaled, on_levels, *parameters, residuals)
         return ProcessDraws(grid, process, seed)
     components = ComponentDraws(
         axes=grid,
@@ -151,9 +148,9 @@ def _draws(
         seed=seed,
         **{name: arrays[name] for name in COMPONENT_ARRAYS},
     )
-    return (
-        components if logs is None else add_residual_process(components, logs, arrays["X"], values)
-    )
+    if logs is None:
+        return components
+    return add_residual_process(components, logs, arrays["X"], values)
 
 
 def _modernise(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -163,13 +160,11 @@ def _modernise(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Non
     n_dims = len(settings["kernels"])
     settings.setdefault("log", [False] * n_dims)
     settings["rank"] = n_components or "inf"
-    if (
-        not n_components
-    ):  # any kernel of an ordered axis meant Matérn 5/2, any of levels equal correlation
+    if not n_components:
+        # Any kernel of an ordered axis meant Matérn 5/2, any of levels equal correlation.
         on_levels = [AxisKernel(kind).on_levels for kind, _ in settings["kernels"]]
-        settings["kernels"] = [
-            [dense.EQUAL_CORRELATION if levels else MATERN52, None] for levels in on_levels
-        ]
+        kinds = [dense.EQUAL_CORRELATION if levels else MATERN52 for levels in on_levels]
+        settings["kernels"] = [[kind, None] for kind in kinds]
     settings["lengths"] = [former["n_sweeps"], former["n_burn_in"], former["n_chains"]]
     settings["flags"] = {name: bool(former.get(name, False)) for name in FLAGS}
     settings["flags"]["residual_process"] = bool(former.get("local", False)) and n_components > 0
@@ -179,7 +174,7 @@ def _modernise(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Non
         NEW_PREFIX + name.removeprefix(OLD_PREFIX) if name.startswith(OLD_PREFIX) else name: value
         for name, value in priors.items()
     }
-    # Format 1 knew no other prior of weights, and no offsets.
+    # Format 1 had one variance for all weights, and no offsets.
     arrays.setdefault("weight_vars", np.full((n_draws, n_components), priors["weight_var"]))
     arrays.setdefault("offsets", np.zeros((n_draws, n_components, n_dims)))
     logs = arrays.pop("local_logs", None)
@@ -192,7 +187,7 @@ def _modernise(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Non
 def write_npz(
     path: str | os.PathLike[str], settings: dict[str, Any], arrays: dict[str, NDArray[Any]]
 ) -> None:
-    """Write aside, then rename, so that an interrupted write never damages what was there."""
+    """Write to a temporary file and rename it, so that an interrupt never damages a file."""
     target = Path(path)
     descriptor, temporary = tempfile.mkstemp(
         dir=target.parent, prefix=target.name, suffix=".partial"

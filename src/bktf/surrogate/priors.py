@@ -54,8 +54,8 @@ class Priors:
     process_lengthscale_log_mean, process_lengthscale_log_var: log l / √D ~ N(mean, var) for a
         Gaussian process (infinite rank, or a residual process); distances in D dimensions grow like
         √D
-    process_noise_rate: takes the place of noise_rate where there is a process; the noise then need
-        not stand for what a few components cannot say
+    process_noise_rate: replaces noise_rate where there is a process; the noise then need not
+        explain what a few components cannot
     process_size_log_mean, process_size_log_var: the logarithm of the process's variance ~ N(mean,
         var)
     process_share_logit_mean, process_share_logit_var: the logarithm of ρ / (1 − ρ) / D ~ N(mean,
@@ -63,7 +63,7 @@ class Priors:
         effects, near 0 everything depends on all axes at once. With odds of D / 2 about two of D
         ordered axes act together; D counts axes of levels too
     Parameters of the process are cut to l in [1e-3, 1e3], a variance in [1e-8, 1e8] and log odds of
-        ρ in [−8, 8], whose prior is centred at 7 at the most
+        ρ in [−8, 8]; the prior of these is centred at 7 at most
 
     Paper: section 3.1.
     """
@@ -97,23 +97,24 @@ class Priors:
         low, high = math.log(1e-3), math.log(1e3)
         if not low < self.lengthscale_log_mean < high:
             raise ValueError(
-                f"Priors.lengthscale_log_mean must lie in ({low:.2f}, {high:.2f}), the logarithms of 1e-3 and 1e3; "
-                f"got {self.lengthscale_log_mean}. It is the logarithm of a length on an axis scaled to [0, 1]"
+                f"Priors.lengthscale_log_mean must lie in ({low:.2f}, {high:.2f}), the logarithms "
+                f"of 1e-3 and 1e3; got {self.lengthscale_log_mean}. It is the logarithm of a "
+                "length on an axis scaled to [0, 1]"
             )
         if not low < self.process_lengthscale_log_mean < high / 2:  # half of the range is for √D
             raise ValueError(
-                f"Priors.process_lengthscale_log_mean must lie in ({low:.2f}, {high / 2:.2f}); got {self.process_lengthscale_log_mean}. "
-                "It is the logarithm of a length on axes scaled to [0, 1], divided by √D"
+                f"Priors.process_lengthscale_log_mean must lie in ({low:.2f}, {high / 2:.2f}); "
+                f"got {self.process_lengthscale_log_mean}. It is the logarithm of a length on axes "
+                "scaled to [0, 1], divided by √D"
             )
-        if (
-            not -LOG_ODDS_HIGH < self.process_share_logit_mean < LOG_ODDS_HIGH / 2
-        ):  # half of the range is for D
+        max_share = LOG_ODDS_HIGH / 2  # half of the range is for D
+        if not -LOG_ODDS_HIGH < self.process_share_logit_mean < max_share:
             raise ValueError(
-                f"Priors.process_share_logit_mean must lie in ({-LOG_ODDS_HIGH:g}, {LOG_ODDS_HIGH / 2:g}); "
+                f"Priors.process_share_logit_mean must lie in ({-LOG_ODDS_HIGH:g}, {max_share:g}); "
                 f"got {self.process_share_logit_mean}. It is the logarithm of odds divided by D"
             )
         if not low < self.correlation_logit_mean < high:
             raise ValueError(
-                f"Priors.correlation_logit_mean must lie in ({low:.2f}, {high:.2f}), the logarithms of odds of 1e-3 and 1e3; "
-                f"got {self.correlation_logit_mean}"
+                f"Priors.correlation_logit_mean must lie in ({low:.2f}, {high:.2f}), the "
+                f"logarithms of odds of 1e-3 and 1e3; got {self.correlation_logit_mean}"
             )

@@ -28,7 +28,7 @@ class ChainCall(NamedTuple):
 
 
 class RunOptions(NamedTuple):
-    """How chains are run, which does not change what they draw."""
+    """How chains are run. It does not change what they draw."""
 
     n_threads: int | None = None
     show_progress_bar: bool = False
@@ -37,50 +37,40 @@ class RunOptions(NamedTuple):
 def run_chains(
     chain: Callable[[ChainCall], T], n_chains: int, n_sweeps: int, entropy: int, options: RunOptions
 ) -> list[T]:
-    """The results of `chain` for each chain, in order, whatever the number of threads."""
-    processors = os.cpu_count() or 1
-    wanted = (
-        processors
-        if options.n_threads is None
-        else whole_number("n_threads", options.n_threads, 1, MAX_CHAINS)
-    )
-    stop = threading.Event()
+    """The results of `chain` for each chain, in order, whatever the number of threads.
 
-    def call(number: int, report: Callable[[int], None]) -> T:
-        stream = np.random.SeedSequence(entropy, spawn_key=(CHAIN_STREAM, number))
-        start_rng, chain_rng, fill_rng = (np.random.default_rng(s) for s in stream.spawn(3))
-        return chain(ChainCall(number, start_rng, chain_rng, fill_rng, stop, report))
-
-    with _progress(n_sweeps * n_chains, options.show_progress_bar) as report:
-        if min(n_chains, wanted) <= 1:
-            return [call(c, report) for c in range(n_chains)]
-        return _run_in_threads(call, n_chains, min(n_chains, wanted), report, stop)
-
-
-def _run_in_threads(
-    call: Callable[[int, Callable[[int], None]], T],
-    n_chains: int,
-    n_threads: int,
-    report: Callable[[int], None],
-    stop: threading.Event,
-) -> list[T]:
-    """The results of all chains.
-
-    The first error, not the interrupts that stopping causes in the others.
+    The error that is raised is the first one, not the interrupts that stopping causes in others.
     """
-    with ThreadPoolExecutor(n_threads, thread_name_prefix="bktf") as pool:
-        futures = [pool.submit(call, c, report) for c in range(n_chains)]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-        except BaseException:
-            stop.set()
-            raise
-        for future in futures:
-            error = future.exception() if future.done() else None
-            if error is not None:
+    n_threads = min(n_chains, os.cpu_count() or 1)
+    if options.n_threads is not None:
+        n_threads = min(n_chains, whole_number("n_threads", options.n_threads, 1, MAX_CHAINS))
+    stop = threading.Event()
+    with _progress(n_sweeps * n_chains, options.show_progress_bar) as report:
+        calls = [_chain_call(number, entropy, stop, report) for number in range(n_chains)]
+        if n_threads <= 1:
+            return [chain(call) for call in calls]
+        with ThreadPoolExecutor(n_threads, thread_name_prefix="bktf") as pool:
+            futures = [pool.submit(chain, call) for call in calls]
+            try:
+                wait(futures, return_when=FIRST_EXCEPTION)
+            except BaseException:
                 stop.set()
-                raise error
-        return [future.result() for future in futures]
+                raise
+            for future in futures:
+                error = future.exception() if future.done() else None
+                if error is not None:
+                    stop.set()
+                    raise error
+            return [future.result() for future in futures]
+
+
+def _chain_call(
+    number: int, entropy: int, stop: threading.Event, report: Callable[[int], None]
+) -> ChainCall:
+    """What chain `number` is given; its random numbers depend on the fit's seed and this number."""
+    stream = np.random.SeedSequence(entropy, spawn_key=(CHAIN_STREAM, number))
+    start_rng, chain_rng, fill_rng = (np.random.default_rng(s) for s in stream.spawn(3))
+    return ChainCall(number, start_rng, chain_rng, fill_rng, stop, report)
 
 
 @contextmanager
