@@ -92,7 +92,7 @@ def test_gathering_for_one_factor_equals_gathering_for_a_block() -> None:
     cells = rng.integers(0, m - 1, n).astype(np.uint32)  # the last coordinate is not observed
     prefix, suffix, remainder = rng.standard_normal((3, n))
     precisions, targets = np.empty((m, 1)), np.empty((m, 1))
-    sums.gather_alone(1.5, prefix, suffix, remainder, cells, 2.5, precisions, targets)
+    sums.gather_single_factor(1.5, prefix, suffix, remainder, cells, 2.5, precisions, targets)
     information, matrices = oracles.evidence_by_coordinate(cells, (1.5 * prefix * suffix)[None], remainder, 2.5, m)
     np.testing.assert_allclose(precisions[:, 0], matrices[:, 0, 0], atol=1e-12)
     np.testing.assert_allclose(precisions * targets, information, atol=1e-12)

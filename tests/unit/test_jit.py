@@ -66,7 +66,7 @@ def test_without_a_writable_folder_kernels_still_compile_and_one_line_says_so(
         return real(*args, **options)
 
     monkeypatch.setattr(numba, "njit", njit)
-    _jit._say_once.cache_clear()
+    _jit._warn_once.cache_clear()
     with caplog.at_level(logging.WARNING, logger="bktf"):
 
         @_jit.compiled

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bktf._compiled import Progress, paced
+from bktf._compiled import Progress, run_in_short_calls
 from bktf._typing import Floats, Ints
 from bktf.axis_kernels import Axis, operations, plan_between
 from bktf.components import gibbs
@@ -65,7 +65,9 @@ def states_between(
             first + count, rng,
         )  # fmt: skip
 
-    paced(n_draws, first_guess(axis, n_components, coords.size + new_coords.size), advance, stop)
+    run_in_short_calls(
+        n_draws, first_guess(axis, n_components, coords.size + new_coords.size), advance, stop
+    )
     out[..., 0] += known.offsets[:, :, None]
     return out
 
@@ -96,7 +98,7 @@ def moments_between(known: KnownFactors, new_coords: Floats) -> tuple[Floats, Fl
         )  # fmt: skip
 
     guess = first_guess(axis, n_components, coords.size + new_coords.size)
-    paced(n_draws, guess, advance, threading.Event())
+    run_in_short_calls(n_draws, guess, advance, threading.Event())
     means += known.offsets[:, :, None]
     return means, variances
 
@@ -152,7 +154,7 @@ def run_chain(
     dense = any(
         axis.kernel.is_dense for axis in axes
     )  # costs that grow faster than linearly are found out by trying
-    paced(
+    run_in_short_calls(
         n_sweeps * per_sweep,
         1 if dense or has_process else int(FIRST_CALL / cost),
         advance,
