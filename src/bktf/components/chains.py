@@ -7,7 +7,7 @@ import numpy as np
 
 from bktf._compiled import Progress, run_in_short_calls
 from bktf._typing import Floats, Ints
-from bktf.axis_kernels import Axis, operations, plan_between
+from bktf.axis_kernels import Axis, between_points, operations, plan_between
 from bktf.components import gibbs
 from bktf.components.chain_state import Draws, Problem, State, Work
 from bktf.gaussian_process import n_logs
@@ -60,7 +60,7 @@ def states_between(
     plan = plan_between(coords, new_coords, joint=True)
 
     def advance(first: int, count: int) -> None:
-        operations.draw_all_between(
+        between_points.draw_all_between(
             draw, kind, axis.period, matrix_of(axis), known.lengthscales, coords, states, new_coords, *plan, out, first,
             first + count, rng,
         )  # fmt: skip
@@ -92,7 +92,7 @@ def moments_between(known: KnownFactors, new_coords: Floats) -> tuple[Floats, Fl
     plan = plan_between(coords, new_coords, joint=False)
 
     def advance(first: int, count: int) -> None:
-        operations.all_moments_between(
+        between_points.all_moments_between(
             moments, kind, axis.period, matrix_of(axis), known.lengthscales, coords, states, new_coords, *plan, means,
             variances, first, first + count,
         )  # fmt: skip
