@@ -10,7 +10,7 @@ Run: python examples/wishart_lesson.py
 import numpy as np
 from scipy import stats
 
-from bktf.axis_kernels import EXTRA
+from bktf.axis_kernels import EXTRA_DOF
 
 
 def main() -> None:
@@ -23,9 +23,11 @@ def main() -> None:
         means, deviations = [], []
         for _ in range(200):
             factors = rng.multivariate_normal(np.zeros(n_levels), truth, rank)
-            scale = (EXTRA - 1) * np.eye(n_levels) + factors.T @ factors
+            scale = (EXTRA_DOF - 1) * np.eye(n_levels) + factors.T @ factors
             draws = np.asarray(
-                stats.invwishart(df=n_levels + EXTRA + rank, scale=scale).rvs(200, random_state=rng)
+                stats.invwishart(df=n_levels + EXTRA_DOF + rank, scale=scale).rvs(
+                    200, random_state=rng
+                )
             )
             correlation = draws[:, 0, 1] / np.sqrt(draws[:, 0, 0] * draws[:, 1, 1])
             means.append(correlation.mean())

@@ -31,7 +31,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"X": X + np.array([[0, 0], [0, 1], [0, 0]])}, r"X\[1, 1\] = 2 is outside \[-1, 1\]. Extend axis 1"),
     ({"X": [[0.0, np.nan], *X[1:].tolist()]}, r"X\[0, 1\] is nan"),
     ({"X": [["a", "b"]] * 3}, "X must be an array of numbers"),
-    ({"axes": [AXES[0][::-1], AXES[1]]}, "axis 0 must increase; got 1 followed by 0.75 at place 0"),
+    ({"axes": [AXES[0][::-1], AXES[1]]}, "axis 0 must increase; got 1 followed by 0.75 at index 0"),
     ({"axes": [[0.0, 0.5, 0.5, 1.0], AXES[1]]}, "axis 0 must increase; got 0.5 followed by 0.5"),
     ({"axes": [AXES[0], [np.nan, 1.0]]}, "axis 1 must be finite"),
     ({"axes": [AXES[0], []]}, "axis 1 must be a 1-D array with at least one point"),

@@ -8,7 +8,7 @@ import pytest
 
 import bktf
 from bktf._compiled.paced_calls import PACE
-from bktf.axis_kernels import operations as processes
+from bktf.axis_kernels import between_points
 from bktf.components import gibbs
 from bktf.components.chains import run_chain
 from seeds import seeded
@@ -26,7 +26,7 @@ def test_compiled_calls_are_short_with_dense_kernels_and_off_grid_questions(monk
     P = rng.uniform(0, 1, (30, 2))
     clock = WorkClock(monkeypatch, cost=PACE / 3.5)
     clock.charge(gibbs, "run", lambda arguments: arguments[7])
-    clock.charge(processes, "all_moments_between", lambda arguments: arguments[-1] - arguments[-2])
+    clock.charge(between_points, "all_moments_between", lambda arguments: arguments[-1] - arguments[-2])
     posterior = bktf.fit([[0.0, 1.0]] * 2, P, P.sum(axis=1), kernel="squared_exponential", **SHORT)
     assert clock.counts["run"][0] == 1
     assert max(clock.counts["run"]) == 3

@@ -277,13 +277,13 @@ def covariance_p_values(record: Record, d: int) -> dict[str, float]:
     of the second after the first is inverse gamma with one degree of freedom more, and the coefficient is normal given that.
     """
     a, b, e = record.covariance[:, d].T
-    scale = (levels.EXTRA - 1.0) / 2
+    scale = (levels.EXTRA_DOF - 1.0) / 2
     left = e - b * b / a
     return {
-        f"variance[{d}]": ks(a, stats.invgamma((levels.EXTRA + 1) / 2, scale=scale).cdf),
-        f"second variance[{d}]": ks(e, stats.invgamma((levels.EXTRA + 1) / 2, scale=scale).cdf),
-        f"left over[{d}]": ks(left, stats.invgamma((levels.EXTRA + 2) / 2, scale=scale).cdf),
-        f"coefficient[{d}]": ks(b / a / np.sqrt(left) * math.sqrt(levels.EXTRA - 1.0), stats.norm().cdf),
+        f"variance[{d}]": ks(a, stats.invgamma((levels.EXTRA_DOF + 1) / 2, scale=scale).cdf),
+        f"second variance[{d}]": ks(e, stats.invgamma((levels.EXTRA_DOF + 1) / 2, scale=scale).cdf),
+        f"left over[{d}]": ks(left, stats.invgamma((levels.EXTRA_DOF + 2) / 2, scale=scale).cdf),
+        f"coefficient[{d}]": ks(b / a / np.sqrt(left) * math.sqrt(levels.EXTRA_DOF - 1.0), stats.norm().cdf),
     }
 
 

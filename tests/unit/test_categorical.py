@@ -80,8 +80,8 @@ def test_the_inverse_wishart_draw_agrees_with_scipy() -> None:
     draws = np.empty((6000, 3, 3))
     for draw in draws:
         levels.draw_covariance(factors, np.array([1, 1]), 0, draw, rng)
-    scale = (levels.EXTRA - 1.0) * np.eye(3) + sum(np.outer(f, f) for f in factors[:, :, 0])
-    theirs = np.asarray(stats.invwishart(df=3 + levels.EXTRA + 2, scale=scale).rvs(6000, random_state=seeded(6)))
+    scale = (levels.EXTRA_DOF - 1.0) * np.eye(3) + sum(np.outer(f, f) for f in factors[:, :, 0])
+    theirs = np.asarray(stats.invwishart(df=3 + levels.EXTRA_DOF + 2, scale=scale).rvs(6000, random_state=seeded(6)))
     for ours, other in zip(statistics_of(draws, root), statistics_of(theirs, root), strict=True):
         assert stats.ks_2samp(ours, other).pvalue > 1e-4 / 4  # four statistics: one false alarm in ten thousand
 

@@ -7,7 +7,7 @@ from prior_preservation import UPDATES, apply, draw_joint, make_setup, make_work
 import oracles
 from bktf._compiled import slice_sampling
 from bktf._compiled import vector_loops as sums
-from bktf.axis_kernels.operations import _update_markov
+from bktf.axis_kernels.factor_updates import update_markov
 from bktf.components.chain_state import State
 from bktf.surrogate.fit_components import new_state
 from seeds import seeded
@@ -74,7 +74,7 @@ def test_the_fast_update_draws_what_the_general_one_draws() -> None:
     """One component alone with Matérn 3/2: same random numbers, same result, up to rounding."""
     setup = make_setup(sizes=(6, 4), n=14, active=[(0, 1), (1,)])
     problem = setup.problem
-    general = problem._replace(operations=problem.operations._replace(alone=_update_markov()))
+    general = problem._replace(operations=problem.operations._replace(matern32=update_markov()))
     start = new_state(problem)
     draw_joint(problem, start, np.random.default_rng(seeded(3)))
     ends = []
@@ -92,7 +92,7 @@ def test_gathering_for_one_factor_equals_gathering_for_a_block() -> None:
     cells = rng.integers(0, m - 1, n).astype(np.uint32)  # the last coordinate is not observed
     prefix, suffix, remainder = rng.standard_normal((3, n))
     precisions, targets = np.empty((m, 1)), np.empty((m, 1))
-    sums.gather_alone(1.5, prefix, suffix, remainder, cells, 2.5, precisions, targets)
+    sums.gather_single_factor(1.5, prefix, suffix, remainder, cells, 2.5, precisions, targets)
     information, matrices = oracles.evidence_by_coordinate(cells, (1.5 * prefix * suffix)[None], remainder, 2.5, m)
     np.testing.assert_allclose(precisions[:, 0], matrices[:, 0, 0], atol=1e-12)
     np.testing.assert_allclose(precisions * targets, information, atol=1e-12)

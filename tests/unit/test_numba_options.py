@@ -39,7 +39,7 @@ def test_an_edited_kernel_changes_the_kernels_that_call_it(tmp_path: Path) -> No
     caches = tmp_path / "caches"
     before = run(package, caches / source_hash(package), code).stdout
     assert run(package, caches / source_hash(package), code).stdout == before
-    file = package / "axis_kernels/state_space.py"
+    file = package / "axis_kernels/matern_transitions.py"
     text = file.read_text()
     assert text.count("return math.sqrt(2.0 * order - 1.0) / lengthscale") == 1
     file.write_text(
@@ -66,7 +66,7 @@ def test_without_a_writable_folder_kernels_still_compile_and_one_line_says_so(
         return real(*args, **options)
 
     monkeypatch.setattr(numba, "njit", njit)
-    _jit._say_once.cache_clear()
+    _jit._warn_once.cache_clear()
     with caplog.at_level(logging.WARNING, logger="bktf"):
 
         @_jit.compiled

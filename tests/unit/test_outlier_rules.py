@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-
 from bktf.engine.outliers import GAP, STEEPNESS, find_outliers
+from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 ORDERED = np.array([False])

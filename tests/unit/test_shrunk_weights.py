@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from bktf.surrogate.problems import new_state
 from prior_preservation import draw_joint, make_setup
 
 from bktf.components import gibbs
 from bktf.components.chain_state import Draws, Work
 from bktf.gaussian_process import n_logs
-from bktf.surrogate.problems import new_state
 from seeds import seeded
 
 

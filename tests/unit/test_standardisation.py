@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from bktf.surrogate.standardisation import Standardisation
 
 

@@ -9,8 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 import oracles
-from bktf.axis_kernels import matern32
+from bktf.axis_kernels import matern32, matern_transitions
 from bktf.axis_kernels import state_space as statespace
+from bktf.axis_kernels import state_space_between as between
 from bktf.axis_kernels.gaps import plan_between, steps_along
 from seeds import seeded
 
@@ -54,7 +55,7 @@ def make_seen(coords: Floats, q: int, noise_precision: float, rng: np.random.Gen
 @pytest.mark.parametrize("step", [1e-12, 1e-7, 1e-3, 0.1, 0.24, 0.26, 0.99, 1.01, 3.0, 40.0, 1e3])
 def test_transition_equals_extended_precision_entry_by_entry(order: int, step: float) -> None:
     A, L, D = np.zeros((order, order)), np.zeros((order, order)), np.zeros(order)
-    statespace.transition(order, step, A, L, D)
+    matern_transitions.transition(order, step, A, L, D)
     exact_A, exact_Q = oracles.process_noise_extended(order, step)
     with mpmath.workdps(80):
         exact_L, exact_D = mpmath.eye(order), [mpmath.mpf(0)] * order
@@ -72,7 +73,7 @@ def test_transition_equals_extended_precision_entry_by_entry(order: int, step: f
 @pytest.mark.parametrize("step", [1e-9, 1e-3, 0.2, 0.2499, 0.2501, 1.0, 7.0, 300.0])
 def test_the_fast_step_noise_equals_the_general_one(step: float) -> None:
     A, L, D = np.zeros((2, 2)), np.zeros((2, 2)), np.zeros(2)
-    statespace.transition(2, step, A, L, D)
+    matern_transitions.transition(2, step, A, L, D)
     np.testing.assert_allclose(matern32.step_noise(step, np.exp(-step)), [D[0], L[1, 0], D[1]], rtol=1e-13, atol=1e-300)
 
 
@@ -179,7 +180,7 @@ def test_states_drawn_between_complete_a_prior_draw_of_the_whole_axis(order: int
     every = np.concatenate((coords, new))
     K = oracles.matern(order, ls, every, every)
     nothing = np.zeros((3, 1))
-    functions: list[Callable[[Floats, Floats], Any]] = [lambda s, o: statespace.draw_between(order, ls, coords, s, new, o, rng)]
+    functions: list[Callable[[Floats, Floats], Any]] = [lambda s, o: between.draw_between(order, ls, coords, s, new, o, rng)]
     if order == 2:
         functions.append(lambda s, o: matern32.draw_between(ls, s, *plan_between(coords, new, joint=True), o, rng))
     for draw_between in functions:
@@ -197,9 +198,9 @@ def test_moments_between_equal_the_moments_of_the_draws_between(order: int) -> N
     ls, coords, new = 0.4, np.array([0.1, 0.3, 0.8]), np.array([0.0, 0.2, 0.5, 0.81, 1.0])
     states = rng.standard_normal((3, order))
     mean, variance, out, draws = np.zeros(5), np.zeros(5), np.zeros((5, order)), np.empty((20000, 5))
-    statespace.moments_between(order, ls, coords, states, new, mean, variance)
+    between.moments_between(order, ls, coords, states, new, mean, variance)
     for i in range(len(draws)):
-        statespace.draw_between(order, ls, coords, states, new, out, rng)
+        between.draw_between(order, ls, coords, states, new, out, rng)
         draws[i] = out[:, 0]
     # Ten numbers, each beyond six standard errors with a chance of 2e-9.
     assert np.all(np.abs(draws.mean(axis=0) - mean) <= 6 * np.sqrt(variance / len(draws)))
@@ -219,6 +220,6 @@ def test_moments_of_an_order_1_factor_between_equal_dense_conditioning() -> None
     every = np.concatenate((coords, new))
     mean, covariance = oracles.conditional(oracles.matern(1, 0.4, every, every), 3, values[:, 0])
     fast_mean, fast_variance = np.zeros(5), np.zeros(5)
-    statespace.moments_between(1, 0.4, coords, values, new, fast_mean, fast_variance)
+    between.moments_between(1, 0.4, coords, values, new, fast_mean, fast_variance)
     np.testing.assert_allclose(fast_mean, mean, rtol=1e-12)
     np.testing.assert_allclose(fast_variance, np.diag(covariance), rtol=1e-11)

@@ -1,7 +1,4 @@
-"""What compiled code shares: Numba's options, slice sampling, vector loops, Cholesky routines.
-
-Knows nothing of models.
-"""
+"""Numba's options, slice sampling, vector loops and Cholesky routines; independent of any model."""
 
 from bktf._compiled.cholesky import (
     draw_normal,
@@ -12,6 +9,7 @@ from bktf._compiled.cholesky import (
     solve_transposed,
     solve_upper,
 )
+from bktf._compiled.constants import HALF_LOG_2PI, INV_SQRT_2PI, SQRT_HALF
 from bktf._compiled.numba_options import (
     CUBE,
     FLOAT,
@@ -28,7 +26,7 @@ from bktf._compiled.numba_options import (
     operation,
     record,
 )
-from bktf._compiled.paced_calls import Progress, paced
+from bktf._compiled.paced_calls import Progress, run_in_short_calls
 from bktf._compiled.slice_sampling import (
     LOG_LENGTHSCALE_HIGH,
     LOG_LENGTHSCALE_LOW,
@@ -41,8 +39,8 @@ from bktf._compiled.vector_loops import (
     add_multiple,
     copy_into,
     fill,
-    gather_alone,
     gather_evidence,
+    gather_single_factor,
     inner,
     multiply,
     scaled_product,
@@ -53,13 +51,16 @@ __all__ = [
     "CUBE",
     "FLOAT",
     "GRID",
+    "HALF_LOG_2PI",
     "INT",
     "INTS",
+    "INV_SQRT_2PI",
     "LOG_LENGTHSCALE_HIGH",
     "LOG_LENGTHSCALE_LOW",
     "MATRIX",
     "MAX_SHRINKS",
     "RNG",
+    "SQRT_HALF",
     "VECTOR",
     "VOID",
     "Progress",
@@ -72,16 +73,16 @@ __all__ = [
     "factor_cholesky",
     "factor_upper",
     "fill",
-    "gather_alone",
     "gather_evidence",
+    "gather_single_factor",
     "inner",
     "multiply",
     "open_slice",
     "operation",
-    "paced",
     "pivoted_root",
     "propose",
     "record",
+    "run_in_short_calls",
     "scaled_product",
     "shrink",
     "solve_lower",

@@ -1,30 +1,26 @@
-"""Cholesky factors and triangular solves, for matrices that compiled code holds as plain arrays.
+"""Cholesky factors and triangular solves for compiled code.
 
-Two layouts. Factors of small precision matrices are lower triangles C·Cᵀ. Those of covariances of
-all observations are upper triangles Uᵀ·U, row by row, so that the loops of the factorisation run
-along rows.
+There are two layouts. Small precision matrices have a lower triangular factor, C·Cᵀ. Covariances of
+all observations have an upper triangular factor, Uᵀ·U, because its loops run along rows.
 """
 
 import math
 
 import numpy as np
 
+from bktf._compiled.constants import MACHINE_EPSILON
 from bktf._compiled.numba_options import compiled, compiled_part
 
-CHOLESKY_FLOOR = 1e-15  # a pivot below this share of its diagonal entry is rounding
-PIVOT_FLOOR = (
-    4 * 2.220446049250313e-16
-)  # residual variances below this share of the largest are rounding
+CHOLESKY_FLOOR = 1e-15  # a pivot below this share of its diagonal entry is rounding error
+PIVOT_FLOOR = 4 * MACHINE_EPSILON  # as a share of the largest variance; less is rounding error
 
 
 @compiled
 def pivoted_root(K, n_first, G, pivots):
-    """Write G with G·Gᵀ = K (overwritten) and the pivots.
+    """Write G with G·Gᵀ = K and the pivots; K is overwritten.
 
-    Return the numbers of columns (among the first rows, in all).
-
-    Pivots are taken among the first n_first rows until those are exhausted, then among the others,
-    so the leading columns span the first rows alone.
+    Return the rank of the first n_first rows and the rank of K. Pivots are taken among the first
+    n_first rows while any is left, so the leading columns of G depend on those rows alone.
     """
     m = K.shape[0]
     largest = 0.0
@@ -53,7 +49,7 @@ def pivoted_root(K, n_first, G, pivots):
             for i in range(m):
                 for j in range(m):
                     K[i, j] -= G[i, rank] * G[j, rank]
-            for i in range(m):  # exactly zero from here on
+            for i in range(m):  # rounding must not leave a pivot that could be taken again
                 K[i, pivot] = 0.0
                 K[pivot, i] = 0.0
             pivots[rank] = pivot
@@ -65,10 +61,7 @@ def pivoted_root(K, n_first, G, pivots):
 
 @compiled_part
 def factor_cholesky(H, n):
-    """Overwrite the lower triangle of H[:n, :n] with its Cholesky factor.
-
-    Return the log determinant.
-    """
+    """Overwrite the lower triangle of H[:n, :n] with its Cholesky factor; return log det H."""
     log_det = 0.0
     for j in range(n):
         floor = CHOLESKY_FLOOR * H[j, j]
@@ -103,7 +96,7 @@ def solve_upper(C, n, vector):
 
 @compiled_part
 def draw_normal(H, n, z, rng):
-    """Overwrite information z[:n] with a draw from the normal distribution of that information and precision H, and H with its factor."""
+    """Overwrite z[:n] = H·mean with a draw of N(mean, H⁻¹), and H with its Cholesky factor."""
     factor_cholesky(H, n)
     solve_lower(H, n, z)
     for i in range(n):
@@ -115,11 +108,11 @@ def draw_normal(H, n, z, rng):
 def factor_upper(C):
     """Overwrite the upper triangle of C with U, C = Uᵀ·U.
 
-    Return the log determinant, NaN where a pivot is not positive.
+    Return log det C, or NaN where a pivot is not positive.
 
-    Two rows at a time: each entry below is then read and written half as often, which is what the
-    time goes into. The loops stand here and not in functions of their own, because handing a piece
-    of a row to a function costs reference counting.
+    Two rows are eliminated at a time, because memory access dominates the cost: each entry below is
+    then read and written half as often. The loops are inlined, because passing a slice of a row to
+    a function costs reference counting.
     """
     n = C.shape[0]
     log_det = 0.0
@@ -127,9 +120,9 @@ def factor_upper(C):
         for pivot_row in range(k, min(k + 2, n)):
             row = C[pivot_row, pivot_row:]
             if pivot_row > k:
-                above, share = C[k, pivot_row:], C[k, pivot_row]
+                above, multiplier = C[k, pivot_row:], C[k, pivot_row]
                 for j in range(row.size):
-                    row[j] -= share * above[j]
+                    row[j] -= multiplier * above[j]
             pivot = row[0]
             if not pivot > 0.0:
                 return np.nan
@@ -138,19 +131,19 @@ def factor_upper(C):
             for j in range(row.size):
                 row[j] *= scale
         for i in range(k + 2, n):
-            first, second, row = C[k, i:], C[k + 1, i:], C[i, i:]
+            upper_row, lower_row, row = C[k, i:], C[k + 1, i:], C[i, i:]
             a, b = C[k, i], C[k + 1, i]
             for j in range(row.size):
-                row[j] -= a * first[j] + b * second[j]
+                row[j] -= a * upper_row[j] + b * lower_row[j]
     return log_det
 
 
 @compiled_part
 def solve_transposed(U, vector, first):
-    """Overwrite vector, which is 0 before place `first`, with U⁻ᵀ·vector for an upper triangular U."""
+    """Overwrite vector with U⁻ᵀ·vector for an upper triangular U; vector[:first] must be 0."""
     for k in range(first, U.shape[0]):
-        row, rest = U[k, k:], vector[k:]
-        share = rest[0] / row[0]
-        rest[0] = share
+        row, remaining = U[k, k:], vector[k:]
+        solution = remaining[0] / row[0]
+        remaining[0] = solution
         for j in range(1, row.size):
-            rest[j] -= share * row[j]
+            remaining[j] -= solution * row[j]

@@ -1,8 +1,8 @@
-"""The one place that knows Numba's options.
+"""Numba's options, in one module.
 
-Numba optimises a function together with everything it calls, and again for each caller above, so
-deep call chains compile slowly. `operation` cuts the chain: it makes a typed function pointer that
-kernels take as an argument.
+Numba optimises a function together with everything it calls, and again for each caller, so deep
+call chains compile slowly. `operation` breaks such a chain: it makes a typed function pointer that
+compiled functions take as an argument.
 """
 
 import functools
@@ -19,8 +19,8 @@ T = TypeVar("T")
 
 _logger = logging.getLogger("bktf")
 
-# "contract" lets the compiler fuse a·b + c, which rounds once instead of twice; no other liberty is
-# given.
+# "contract" lets the compiler fuse a·b + c, which rounds once instead of twice. Other fast-math
+# options are off, because they would reorder sums.
 _OPTIONS = {
     "nogil": True,
     "error_model": "numpy",
@@ -42,39 +42,42 @@ COMPILING = (
     "bktf: compiling its kernels once, up to about a minute; later processes load them from disk"
 )
 NO_CACHE = (
-    "bktf: no writable folder for compiled code, so every process compiles again (up to about a minute); "
-    "set NUMBA_CACHE_DIR to a folder that can be written"
+    "bktf: no writable folder for compiled code, so every process compiles again "
+    "(up to about a minute); set NUMBA_CACHE_DIR to a folder that can be written"
 )
 
 
 @functools.cache
-def _say_once(message: str) -> None:
+def _warn_once(message: str) -> None:
     _logger.warning(message)
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function on first use, without the interpreter lock, cached on disk where that is possible."""
+    """Compile a function on first use, without the interpreter lock, and cache it on disk."""
     return _compile(function, **_OPTIONS)
 
 
 def compiled_part(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that only kernels call: no way in from Python, which for records of many arrays is half the compile time."""
+    """Compile a function that only compiled functions call.
+
+    It has no entry point from Python, which would take half of the compile time for large records.
+    """
     return _compile(function, no_cpython_wrapper=True, **_OPTIONS)
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     try:
         return cast(Callable[..., Any], numba.njit(cache=True, **options)(function))
-    except RuntimeError:  # Numba found no folder it may write to
-        _say_once(NO_CACHE)
+    except RuntimeError:  # Numba found no writable cache folder
+        _warn_once(NO_CACHE)
         return cast(Callable[..., Any], numba.njit(**options)(function))
 
 
 def operation(result: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Callable[[], Any]]:
-    """Turn a function into one that returns a typed pointer to it, compiled when first asked for.
+    """Turn a function into one that returns a typed pointer to it, compiled on the first call.
 
-    A kernel that takes such a pointer does not depend on what it points to, neither when compiling
-    nor in its cache.
+    Code that takes such a pointer does not depend on its target: it is compiled and cached once for
+    all targets.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[[], Any]:
@@ -85,7 +88,7 @@ def operation(result: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Ca
             try:
                 return numba.cfunc(signature, cache=True, error_model="numpy")(function)
             except RuntimeError:
-                _say_once(NO_CACHE)
+                _warn_once(NO_CACHE)
                 return numba.cfunc(signature, error_model="numpy")(function)
 
         return functools.wraps(function)(pointer)
@@ -94,26 +97,26 @@ def operation(result: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Ca
 
 
 def record(cls: type[T]) -> type[T]:
-    """Mark a NamedTuple of arrays, numbers, pointers and other records that kernels take.
+    """Register a NamedTuple of arrays, numbers, pointers and records as an argument type.
 
-    Numba works out the type of such an argument field by field on every call, a millisecond for the
-    larger ones; here its answer is remembered for each combination of what the answer depends on.
+    Numba infers the type of such an argument field by field on every call, which takes a
+    millisecond for the larger ones. Here the result is cached by what it depends on.
     """
-    known: dict[Hashable, Any] = {}
-    by_fields = typeof_impl.dispatch(tuple)
+    cached_types: dict[Hashable, Any] = {}
+    infer_from_fields = typeof_impl.dispatch(tuple)
 
     def type_of(value: Any, context: Any) -> Any:
         key = _typing_key(value)
-        if key not in known:
-            known[key] = by_fields(value, context)
-        return known[key]
+        if key not in cached_types:
+            cached_types[key] = infer_from_fields(value, context)
+        return cached_types[key]
 
     typeof_impl.register(cls)(type_of)
     return cls
 
 
 def _typing_key(value: Any) -> Any:
-    """What Numba's type of a field depends on: layout for arrays, identity for pointers, the class for numbers."""
+    """What Numba's type depends on: the layout of an array, a number's class, a pointer itself."""
     if isinstance(value, np.ndarray):
         flags = value.flags
         return (
@@ -130,12 +133,12 @@ def _typing_key(value: Any) -> Any:
 
 
 def announce_compilation(entry: Callable[..., Any]) -> None:
-    """Say once, before the wait, that `entry` and what it calls will be compiled now."""
+    """Log once, before the delay, that `entry` and what it calls will be compiled."""
     dispatcher = cast(Any, entry)
-    if getattr(
-        dispatcher, "signatures", True
-    ):  # compiled or loaded already, or compilation is switched off
+    # No attribute: compilation is switched off.
+    is_ready = getattr(dispatcher, "signatures", True)
+    if is_ready:
         return
     folder = dispatcher.stats.cache_path
     if folder is not None and not any(Path(folder).glob(f"*.{dispatcher.py_func.__name__}-*.nbi")):
-        _say_once(COMPILING)
+        _warn_once(COMPILING)

@@ -1,20 +1,18 @@
-"""Loops over observations: products of factors, and what the data say about a factor.
+"""Loops over observations: products of factors, and the likelihood of a factor's values.
 
-They take plain arrays, because reaching into a record inside a loop costs reference counting in
-every turn.
+They take plain arrays, because access to a field of a record costs reference counting in every
+iteration.
 """
 
 from bktf._compiled.numba_options import compiled, compiled_part
 
-PRECISION_FLOOR = (
-    1e-200  # an observation that says less than this about a factor value says nothing
-)
-PIVOT_FLOOR = 1e-13  # information below this share of a coordinate's own is rounding
+PRECISION_FLOOR = 1e-200  # a factor value with less precision than this counts as not observed
+PIVOT_FLOOR = 1e-13  # a pivot below this share of its diagonal entry is rounding error
 
 
 @compiled_part
 def multiply(left, factor, start, cells, out):
-    """Write left·factor(cell) for each observation into out, which may be left itself."""
+    """Write left·factor(cell) for each observation into out, which may be `left`."""
     for i in range(cells.size):
         out[i] = left[i] * factor[start + cells[i], 0]
 
@@ -42,7 +40,7 @@ def copy_into(values, out):
 
 @compiled_part
 def fill(value, out):
-    """Write one value everywhere into out."""
+    """Write one value into every entry of out."""
     for i in range(out.size):
         out[i] = value
 
@@ -58,7 +56,9 @@ def inner(left, right):
 
 @compiled
 def gather_evidence(cells, sensitivities, remainder, noise_precision, information, matrices):
-    """Add up, per coordinate, information (m, q) and matrices (m, q, q) of the block's factor values.
+    """Add each observation to the information (m, q) and precision matrices (m, q, q).
+
+    Both describe the likelihood of the q factor values at each of m coordinates.
 
     Paper: the vectors a and b of the appendix, here for q factors at once.
     """
@@ -81,14 +81,18 @@ def gather_evidence(cells, sensitivities, remainder, noise_precision, informatio
 
 @compiled
 def to_pseudo_observations(information, matrices, directions, precisions, targets):
-    """Turn information and matrices (overwritten) into independent scalar observations, by L·D·Lᵀ at each coordinate."""
+    """Write the likelihoods (m, q) as independent scalar pseudo-observations.
+
+    At each coordinate the precision matrix is factored as L·D·Lᵀ. information and matrices are
+    overwritten.
+    """
     m, q = information.shape
     for j in range(m):
         for k in range(q):
             original = matrices[j, k, k]
             pivot = original
             target = information[j, k]
-            for h in range(k):  # columns before k hold L; precisions hold D
+            for h in range(k):  # directions[j, h] is column h of L, precisions[j] is D
                 pivot -= directions[j, h, k] * directions[j, h, k] * precisions[j, h]
                 target -= directions[j, h, k] * precisions[j, h] * targets[j, h]
             for c in range(q):
@@ -107,10 +111,12 @@ def to_pseudo_observations(information, matrices, directions, precisions, target
 
 
 @compiled
-def gather_alone(weight, prefix, suffix, remainder, cells, noise_precision, precisions, targets):
-    """Write what the data say about one factor, (m, 1): precision and target at each coordinate.
+def gather_single_factor(
+    weight, prefix, suffix, remainder, cells, noise_precision, precisions, targets
+):
+    """Write the precision and target (m, 1) of one factor at each coordinate.
 
-    No observation, precision 0.
+    The precision is 0 at a coordinate without observations.
 
     Paper: the vectors b·τ and a of the appendix; the target is a / (b·τ).
     """

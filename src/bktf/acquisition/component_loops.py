@@ -17,15 +17,12 @@ import math
 
 import numpy as np
 
-from bktf._compiled import compiled, compiled_part
+from bktf._compiled import HALF_LOG_2PI, INV_SQRT_2PI, SQRT_HALF, compiled, compiled_part
 
 EI = 0
 UCB = 1
 EI_WEIGHTS = 2
 
-DENSITY_AT_0 = 0.3989422804014327  # 1 / √(2π)
-LOG_ROOT_2PI = 0.9189385332046727
-ROOT_HALF = 0.7071067811865476
 TAIL = -25.0  # below this, four terms of the asymptotic series are right to 1e-8
 
 
@@ -33,14 +30,14 @@ TAIL = -25.0  # below this, four terms of the asymptotic series are right to 1e-
 def log_expected_excess(z):
     """log(φ(z) + z·Φ(z)), of the expected excess of a standard normal over −z, precisely."""
     if z > TAIL:
-        density = math.exp(-0.5 * z * z) * DENSITY_AT_0
-        probability = 0.5 * math.erfc(-z * ROOT_HALF)
+        density = math.exp(-0.5 * z * z) * INV_SQRT_2PI
+        probability = 0.5 * math.erfc(-z * SQRT_HALF)
         if z > -1.0:
             return math.log(density + z * probability)
-        return -0.5 * z * z - LOG_ROOT_2PI + math.log1p(z * (probability / density))
+        return -0.5 * z * z - HALF_LOG_2PI + math.log1p(z * (probability / density))
     y = 1.0 / (z * z)
     series = y * (-3.0 + y * (15.0 - 105.0 * y))
-    return -0.5 * z * z - LOG_ROOT_2PI - 2.0 * math.log(-z) + math.log1p(series)
+    return -0.5 * z * z - HALF_LOG_2PI - 2.0 * math.log(-z) + math.log1p(series)
 
 
 @compiled_part

@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from bktf._compiled import compiled, compiled_part
-from bktf.acquisition.component_loops import LOG_ROOT_2PI, ROOT_HALF, log_expected_excess
+from bktf._compiled import HALF_LOG_2PI, SQRT_HALF, compiled, compiled_part
+from bktf.acquisition.component_loops import log_expected_excess
 from bktf.gaussian_process import exponentiate, moments
 
 
@@ -119,8 +119,8 @@ def slopes(gain, deviation, log_gain):
     """The derivatives of log EI of a normal variable by its mean and by its variance."""
     u = gain / deviation
     log_excess = log_gain - math.log(deviation)
-    by_deviation = math.exp(-0.5 * u * u - LOG_ROOT_2PI - log_excess) / deviation  # φ / EI
-    by_mean = 0.5 * math.erfc(-u * ROOT_HALF) * math.exp(-log_gain)  # Φ / EI
+    by_deviation = math.exp(-0.5 * u * u - HALF_LOG_2PI - log_excess) / deviation  # φ / EI
+    by_mean = 0.5 * math.erfc(-u * SQRT_HALF) * math.exp(-log_gain)  # Φ / EI
     if u < -1.0:
         by_mean = (1.0 / deviation - by_deviation) / u  # the same, because the excess is φ + u·Φ
     return by_mean, 0.5 * by_deviation / deviation

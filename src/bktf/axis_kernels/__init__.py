@@ -1,6 +1,6 @@
 """Covariance along one axis: Matérn kernels as Markov chains, dense kernels, categories."""
 
-from bktf.axis_kernels import categorical, dense, operations
+from bktf.axis_kernels import between_points, categorical, dense, operations
 from bktf.axis_kernels.axes import (
     SAME_POINT,
     Axis,
@@ -9,13 +9,14 @@ from bktf.axis_kernels.axes import (
     check_log,
     check_points,
 )
-from bktf.axis_kernels.categorical import EXTRA, MAX_LEVELS
+from bktf.axis_kernels.categorical import EXTRA_DOF, MAX_LEVELS
+from bktf.axis_kernels.factor_updates import MATERN52, update_factors
 from bktf.axis_kernels.gaps import plan_between, steps_along
 from bktf.axis_kernels.kernel_choice import KINDS, AxisKernel, Kernel, Periodic, resolve_kernels
-from bktf.axis_kernels.operations import MATERN52, AxisOperations, axis_operations, update_factors
+from bktf.axis_kernels.operations import AxisOperations, axis_operations
 
 __all__ = [
-    "EXTRA",
+    "EXTRA_DOF",
     "KINDS",
     "MATERN52",
     "MAX_LEVELS",
@@ -26,6 +27,7 @@ __all__ = [
     "Kernel",
     "Periodic",
     "axis_operations",
+    "between_points",
     "categorical",
     "check_axes",
     "check_grid_size",

@@ -1,6 +1,6 @@
 """Axes: ordered points in the user's units, scaled to [0, 1] for the model.
 
-Points of X ⇄ places on the axes.
+Maps points of X to indices on the axes, and checks both.
 """
 
 import math
@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bktf._typing import Floats, Ints
 from bktf.axis_kernels.kernel_choice import AxisKernel
-
-Floats = NDArray[np.float64]
 
 SAME_POINT = 1e-9  # coordinates closer than this share of the axis are one point
 
@@ -33,7 +32,7 @@ class Axis:
 
     @cached_property
     def length(self) -> float:
-        """From the first point to the last, on the scale of the axis; 1 for an axis of one point."""
+        """Distance from the first point to the last on the axis's scale; 1 for a single point."""
         low, high = self.on_scale(self.points[[0, -1]])
         return float(high - low) or 1.0
 
@@ -43,7 +42,7 @@ class Axis:
         return 1.0 if self.kernel.period is None else self.kernel.period / self.length
 
     def on_scale(self, values: Floats) -> Floats:
-        """Values as distances on this axis are measured: themselves, or their logarithms."""
+        """Values on the scale on which distances are measured: themselves, or their logarithms."""
         return np.log(values) if self.log else values
 
     def scale(self, values: Floats) -> Floats:
@@ -53,7 +52,7 @@ class Axis:
         return np.asarray((self.on_scale(values) - self.on_scale(self.points[:1])) / self.length)
 
     def unscale(self, coordinates: Floats) -> Floats:
-        """The values at scaled coordinates: `scale` backwards, never outside the axis."""
+        """The values at scaled coordinates: the inverse of `scale`, clipped to the axis."""
         if self.kernel.on_levels:
             return self.points[coordinates.astype(np.int64)]
         values = self.on_scale(self.points[:1]) + coordinates * self.length
@@ -61,8 +60,8 @@ class Axis:
             np.clip(np.exp(values) if self.log else values, self.points[0], self.points[-1])
         )
 
-    def locate(self, values: Floats) -> NDArray[np.int64]:
-        """The index of the axis point each value stands on, −1 where it stands on none."""
+    def locate(self, values: Floats) -> Ints:
+        """The index of the axis point that equals each value, −1 where there is none."""
         points, values = self.on_scale(self.points), self.on_scale(values)
         right = np.minimum(np.maximum(np.searchsorted(points, values), 1), max(self.size - 1, 1))
         left = right - 1
@@ -72,41 +71,46 @@ class Axis:
         return np.where(on_point, nearest, -1).astype(np.int64)
 
     def with_coordinates(self, values: Floats) -> "Axis":
-        """The same axis with every value on a point of its own."""
-        fresh = np.unique(values[self.locate(values) < 0])
-        if fresh.size == 0:
+        """The same axis with a point added for every value that is not on one."""
+        new_values = np.unique(values[self.locate(values) < 0])
+        if new_values.size == 0:
             return self
-        kept = [fresh[0]]
-        for value in fresh[
-            1:
-        ]:  # each against the last one kept, so that a chain of tiny steps cannot wander off
-            before, following = self.on_scale(np.array([kept[-1], value]))
-            if following - before > SAME_POINT * self.length:
-                kept.append(value)
-        return Axis(np.union1d(self.points, kept), self.kernel, self.log)
+        added = [new_values[0]]
+        for value in new_values[1:]:
+            # Compared with the last added point, so that a chain of tiny steps cannot drift away.
+            previous, current = self.on_scale(np.array([added[-1], value]))
+            if current - previous > SAME_POINT * self.length:
+                added.append(value)
+        return Axis(np.union1d(self.points, added), self.kernel, self.log)
 
 
 def check_log(log: bool | Sequence[bool], n_dims: int) -> tuple[bool, ...]:
-    """Whether each axis is logarithmic, from one answer for all or a list with one for each."""
+    """Whether each axis is logarithmic, from one flag for all axes or one per axis."""
     given: object = log
     flags = list(given) if isinstance(given, Sequence | np.ndarray) else [given] * n_dims
     if len(flags) != n_dims or not all(isinstance(flag, bool | np.bool_) for flag in flags):
         raise ValueError(
-            f"log must be True or False, or a list with one of them per axis ({n_dims}); got {log!r}"
+            f"log must be True or False, or a list with one of them per axis ({n_dims}); "
+            f"got {log!r}"
         )
     return tuple(bool(flag) for flag in flags)
 
 
 def check_axes(axes: Sequence[ArrayLike], log: bool | Sequence[bool] = False) -> tuple[Floats, ...]:
-    """The points of each axis as arrays, refused unless they are finite and increase, and positive on a logarithmic scale."""
+    """The points of each axis as arrays.
+
+    They must be finite and increase, and be positive on a logarithmic axis.
+    """
     given: object = axes
     if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype != object:
         raise ValueError(
-            "axes must be a list with one array of points per dimension; got a single array (write [axis] for D = 1)"
+            "axes must be a list with one array of points per dimension; "
+            "got a single array (write [axis] for D = 1)"
         )
     if not isinstance(given, Iterable):
         raise ValueError(
-            f"axes must be a list with one array of points per dimension; got {type(given).__name__}"
+            "axes must be a list with one array of points per dimension; "
+            f"got {type(given).__name__}"
         )
     checked = []
     for d, axis in enumerate(axes):
@@ -128,7 +132,8 @@ def check_axes(axes: Sequence[ArrayLike], log: bool | Sequence[bool] = False) ->
         if np.any(gaps <= 0):
             j = int(np.argmax(gaps <= 0))
             raise ValueError(
-                f"axis {d} must increase; got {points[j]:g} followed by {points[j + 1]:g} at place {j}. Sort it and drop repeats"
+                f"axis {d} must increase; got {points[j]:g} followed by {points[j + 1]:g} "
+                f"at index {j}. Sort it and drop repeats"
             )
         checked.append(points)
     if not checked:
@@ -143,14 +148,15 @@ def check_axes(axes: Sequence[ArrayLike], log: bool | Sequence[bool] = False) ->
             on_scale[-1] - on_scale[0]
         ):
             raise ValueError(
-                f"axis {d} has points closer than {SAME_POINT:g} of its length, which count as one; drop one of them, "
-                "or say log=True of an axis that spans many orders of magnitude"
+                f"axis {d} has points closer than {SAME_POINT:g} of its length, which count as "
+                "one; drop one of them, or use log=True for an axis that spans many orders of "
+                "magnitude"
             )
     return tuple(checked)
 
 
 def check_points(X: ArrayLike, axes: Sequence[Axis], what: str = "X") -> Floats:
-    """X as an (n, D) array, refused unless every point lies inside the box of the axes."""
+    """X as an (n, D) array; every point must lie inside the box of the axes."""
     n_dims = len(axes)
     try:
         points = np.array(X, dtype=float)
@@ -177,25 +183,25 @@ def check_points(X: ArrayLike, axes: Sequence[Axis], what: str = "X") -> Floats:
         if np.any(outside):
             i = int(np.argmax(outside))
             raise ValueError(
-                f"{what} must lie inside the box of the axes; {what}[{i}, {d}] = {points[i, d]:g} is outside "
-                f"[{low:g}, {high:g}]. Extend axis {d}"
+                f"{what} must lie inside the box of the axes; {what}[{i}, {d}] = {points[i, d]:g} "
+                f"is outside [{low:g}, {high:g}]. Extend axis {d}"
             )
         if axis.kernel.on_levels and np.any(axis.locate(points[:, d]) < 0):
             i = int(np.argmax(axis.locate(points[:, d]) < 0))
+            reason = "levels" if axis.kernel.covariance is None else "a given covariance matrix"
             raise ValueError(
-                f"axis {d} has {'levels' if axis.kernel.covariance is None else 'a given covariance matrix'}, "
-                f"so {what}[:, {d}] must be points of that axis; "
+                f"axis {d} has {reason}, so {what}[:, {d}] must be points of that axis; "
                 f"{what}[{i}, {d}] = {points[i, d]:g} is none"
             )
         points[:, d] = np.clip(points[:, d], low, high)
     return points
 
 
-def check_grid_size(axes: Sequence[Axis], most: int) -> None:
-    """Refuse to hold every cell of a grid that is too large."""
+def check_grid_size(axes: Sequence[Axis], max_cells: int) -> None:
+    """Raise an error if the grid has too many cells to hold in memory."""
     cells = math.prod(axis.size for axis in axes)
-    if cells > most:
+    if cells > max_cells:
         raise ValueError(
-            f"grid_moments holds every cell, so the grid may have at most {most:,} cells; it has {cells:.3g}. "
-            "Ask mean(X) and std(X) at the points you need"
+            f"grid_moments holds every cell, so the grid may have at most {max_cells:,} cells; "
+            f"it has {cells:.3g}. Ask mean(X) and std(X) at the points you need"
         )

@@ -1,14 +1,15 @@
-"""A factor over unordered levels: the same operations as `statespace`, in O(m) for levels with equal correlation.
+"""A factor over unordered levels: the same operations as in `state_space`.
 
-Equal correlation. Any two of the levels have correlation ρ, each has variance 1, so a factor is g_j
-= √ρ·z + √(1−ρ)·e_j with independent standard normal z and e_j. Given z the levels are independent,
-so everything is a sum over levels. ρ is learned through its odds ρ / (1 − ρ), which stand where
-other axes have their length-scale: large odds, levels that resemble each other.
+Equal correlation. Every level has variance 1 and any two have correlation ρ. So a factor is
+g_j = √ρ·z + √(1−ρ)·e_j with independent standard normal z and e_j. Given z the levels are
+independent, so every operation is a sum over m levels, in O(m). The odds ρ / (1 − ρ) take the place
+of a length-scale: the larger they are, the more similar the levels.
 
-Full covariance. All components of an axis share one covariance matrix Σ, inverse Wishart with m +
-EXTRA degrees of freedom and scale (EXTRA − 1)·I, so its mean is I whatever the number m of levels.
-Given Σ the factors take the dense path; given the factors Σ is conjugate. Paper: section 6.
-Differs: D12, D13.
+Full covariance. All components of an axis share one covariance matrix Σ. Its prior is inverse
+Wishart with m + EXTRA_DOF degrees of freedom and scale (EXTRA_DOF − 1)·I, so its mean is I for any
+number m of levels. Given Σ the factors are drawn by `dense`; given the factors Σ is conjugate.
+
+Paper: section 6. Differs: D12, D13.
 """
 
 import math
@@ -25,7 +26,7 @@ from bktf._compiled import (
     shrink,
 )
 
-EXTRA = 4  # the smallest whole number at which the entries of Σ have a variance
+EXTRA_DOF = 4  # the smallest integer for which the entries of Σ have a finite variance
 MAX_LEVELS = 20  # for a full covariance
 
 
@@ -36,23 +37,23 @@ def correlation(odds):
 
 
 @compiled_part
-def common_part(odds, precisions, targets):
-    """Posterior precision and mean of z, and the log evidence with everything integrated out, constants left away.
+def latent_posterior(odds, precisions, targets):
+    """Posterior precision and mean of z, and the log evidence up to an additive constant.
 
-    The quadratic form is a sum of squares at the mean, so nothing cancels.
+    The quadratic form is a sum of squares at the mean, so there is no cancellation.
     """
     rho = correlation(odds)
     level_var = 1.0 / (1.0 + odds)  # 1 − ρ
     log_det = 0.0
     total = 0.0
-    pull = 0.0
+    weighted_sum = 0.0
     for j in range(precisions.size):
-        growth = 1.0 + level_var * precisions[j]
-        log_det += math.log(growth)
-        total += precisions[j] / growth
-        pull += precisions[j] / growth * targets[j]
+        variance_ratio = 1.0 + level_var * precisions[j]
+        log_det += math.log(variance_ratio)
+        total += precisions[j] / variance_ratio
+        weighted_sum += precisions[j] / variance_ratio * targets[j]
     precision = 1.0 + rho * total
-    mean = math.sqrt(rho) * pull / precision
+    mean = math.sqrt(rho) * weighted_sum / precision
     squares = mean * mean
     for j in range(precisions.size):
         residual = targets[j] - math.sqrt(rho) * mean
@@ -62,8 +63,8 @@ def common_part(odds, precisions, targets):
 
 @compiled
 def log_evidence(odds, precisions, targets):
-    """Log evidence of pseudo-observations (m,) of a factor with equal correlation, constants left away."""
-    return common_part(odds, precisions, targets)[2]
+    """Log evidence of pseudo-observations (m,) with equal correlation, up to a constant."""
+    return latent_posterior(odds, precisions, targets)[2]
 
 
 @compiled_part
@@ -73,8 +74,8 @@ def draw_odds(current, log_mean, log_var, precisions, targets, rng):
         current, log_evidence(current, precisions, targets), log_mean, log_var, rng
     )
     for _ in range(MAX_SHRINKS):
-        proposal, needed = propose(left, right, level, log_mean, log_var, rng)
-        if log_evidence(math.exp(proposal), precisions, targets) > needed:
+        proposal, threshold = propose(left, right, level, log_mean, log_var, rng)
+        if log_evidence(math.exp(proposal), precisions, targets) > threshold:
             return math.exp(proposal)
         left, right = shrink(left, right, x, proposal)
     return current
@@ -83,19 +84,19 @@ def draw_odds(current, log_mean, log_var, precisions, targets, rng):
 @compiled
 def draw_factor(odds, precisions, targets, out, rng):
     """Write a posterior draw of a factor with equal correlation into out (m, ≥ 1)."""
-    precision, mean, _ = common_part(odds, precisions, targets)
+    precision, mean, _ = latent_posterior(odds, precisions, targets)
     common = math.sqrt(correlation(odds)) * (mean + rng.standard_normal() / math.sqrt(precision))
     level_var = 1.0 / (1.0 + odds)
     for j in range(precisions.size):
-        growth = 1.0 + level_var * precisions[j]
-        out[j, 0] = (common + level_var * precisions[j] * targets[j]) / growth + math.sqrt(
-            level_var / growth
+        variance_ratio = 1.0 + level_var * precisions[j]
+        out[j, 0] = (common + level_var * precisions[j] * targets[j]) / variance_ratio + math.sqrt(
+            level_var / variance_ratio
         ) * rng.standard_normal()
 
 
 @compiled_part
-def common_given_levels(odds, states):
-    """Posterior precision and mean of z given the factor's values states[:, 0] at some of the levels."""
+def latent_given_levels(odds, states):
+    """Posterior precision and mean of z given the factor's values states[:, 0] at known levels."""
     total = 0.0
     for j in range(states.shape[0]):
         total += states[j, 0]
@@ -105,18 +106,24 @@ def common_given_levels(odds, states):
 
 @compiled
 def draw_between(odds, states, out, rng):
-    """Write a joint draw of the factor at further levels given its values states[:, 0] at some into out (u, ≥ 1)."""
-    precision, mean = common_given_levels(odds, states)
+    """Write a joint draw of the factor at new levels into out (u, ≥ 1).
+
+    states[:, 0] are its values at known levels.
+    """
+    precision, mean = latent_given_levels(odds, states)
     common = math.sqrt(correlation(odds)) * (mean + rng.standard_normal() / math.sqrt(precision))
-    spread = math.sqrt(1.0 / (1.0 + odds))
+    deviation = math.sqrt(1.0 / (1.0 + odds))
     for j in range(out.shape[0]):
-        out[j, 0] = common + spread * rng.standard_normal()
+        out[j, 0] = common + deviation * rng.standard_normal()
 
 
 @compiled
 def moments_between(odds, states, means, variances):
-    """Write mean and variance of the factor at further levels given its values states[:, 0] at some."""
-    precision, mean = common_given_levels(odds, states)
+    """Write the mean and variance of the factor at new levels.
+
+    states[:, 0] are its values at known levels.
+    """
+    precision, mean = latent_given_levels(odds, states)
     for j in range(means.size):
         means[j] = math.sqrt(correlation(odds)) * mean
         variances[j] = correlation(odds) / precision + 1.0 / (1.0 + odds)
@@ -124,7 +131,7 @@ def moments_between(odds, states, means, variances):
 
 @compiled_part
 def draw_inverse_wishart(dof, scale, out, rng):
-    """Write a draw from the inverse Wishart distribution with this scale matrix (overwritten) into out, both (m, m).
+    """Write a draw from an inverse Wishart distribution into out (m, m); overwrites scale.
 
     With scale = C·Cᵀ and Bartlett's lower triangular A, the draw is X·Xᵀ for X = C·A⁻ᵀ.
     """
@@ -153,15 +160,16 @@ def draw_inverse_wishart(dof, scale, out, rng):
 
 @compiled
 def draw_covariance(factors, used, start, out, rng):
-    """Write a draw of an axis's covariance given the factors (R, M, S), from place start on, of the components that are used into out.
+    """Write a draw of an axis's covariance given the factors of the used components into out.
 
-    With no component used this is a draw from the prior.
+    factors (R, M, S) has the axis's points from index `start` on. Without used components this is a
+    draw from the prior.
     """
     m = out.shape[0]
     scale = np.zeros((m, m))
-    dof = m + EXTRA
+    dof = m + EXTRA_DOF
     for i in range(m):
-        scale[i, i] = EXTRA - 1.0
+        scale[i, i] = EXTRA_DOF - 1.0
     for c in range(factors.shape[0]):
         if used[c]:
             dof += 1

@@ -1,9 +1,9 @@
-"""Any covariance matrix on an axis: the same two operations as `statespace`, in O(m³).
+"""Any covariance matrix on an axis: the same operations as in `state_space`, in O(m³).
 
-A covariance matrix K, singular or not, is written K = G·Gᵀ by a Cholesky factorisation with pivots
-that stops where nothing is left above rounding. A factor is then g = G·z with z ~ N(0, I): no
-inverse of K and no jitter, and the posterior of z has precision I + Gᵀ·B·G, which is never worse
-conditioned than the data make it. Pseudo-observations are those of `statespace`.
+A covariance matrix K, singular or not, is factored as K = G·Gᵀ by a pivoted Cholesky factorisation
+that stops at rounding error. A factor is then g = G·z with z ~ N(0, I), without an inverse of K and
+without jitter. The posterior of z has precision I + Gᵀ·B·G, where B is the precision of the
+pseudo-observations of `state_space`; its conditioning depends on the data alone.
 """
 
 import math
@@ -26,19 +26,17 @@ from bktf._compiled import (
 SQUARED_EXPONENTIAL = 4
 PERIODIC = 5
 GIVEN = 6
-EQUAL_CORRELATION = (
-    7  # any two coordinates, with the odds of the correlation as length-scale; see `levels`
-)
-FULL_COVARIANCE = 8  # a matrix that is learned; looked up like a given one
+EQUAL_CORRELATION = 7  # the odds of the correlation take the length-scale's place
+FULL_COVARIANCE = 8  # a learned matrix, read in the same way as a given one
 
-MOMENTS_BLOCK = 32  # new points whose moments are found together
+MOMENTS_BLOCK = 32  # new points per factorisation in moments_between
 
 
 @compiled_part
 def covariance(kind, period, given, lengthscale, coords, out):
     """Write the covariance of the factor between coords into out.
 
-    A matrix is looked up by whole coordinates.
+    For a given or learned matrix, coords are indices of its rows.
     """
     m = coords.size
     for i in range(m):
@@ -59,12 +57,10 @@ def covariance(kind, period, given, lengthscale, coords, out):
 
 @compiled_part
 def coefficient_posterior(G, rank, directions, precisions, targets, H, mode):
-    """Write the Cholesky factor of z's posterior precision into H and z's posterior mean.
+    """Write the Cholesky factor of the posterior precision of z into H, its mean into mode.
 
-    Return the log evidence.
-
-    z stacks the coefficients of the q factors. The quadratic form is a sum of squares at the mean,
-    so nothing cancels.
+    Return the log evidence up to an additive constant. z stacks the coefficients of the q factors.
+    The quadratic form is a sum of squares at the mean, so there is no cancellation.
     """
     m, q = precisions.shape
     n = q * rank
@@ -105,7 +101,7 @@ def coefficient_posterior(G, rank, directions, precisions, targets, H, mode):
 
 @compiled_part
 def root_on_axis(kind, period, given, lengthscale, coords, n_first):
-    """G, its pivots and ranks for the covariance on coords; see `pivoted_root`."""
+    """G, its pivots and its two ranks for the covariance on coords; see `pivoted_root`."""
     m = coords.size
     K = np.empty((m, m))
     G = np.empty((m, m))
@@ -117,7 +113,7 @@ def root_on_axis(kind, period, given, lengthscale, coords, n_first):
 
 @compiled
 def log_evidence(kind, period, given, lengthscale, coords, directions, precisions, targets):
-    """Log evidence of the pseudo-observations with the factors integrated out, constants left away."""
+    """Log evidence of the pseudo-observations, up to an additive constant."""
     G, _, _, rank = root_on_axis(kind, period, given, lengthscale, coords, coords.size)
     n = precisions.shape[1] * rank
     return coefficient_posterior(
@@ -129,15 +125,15 @@ def log_evidence(kind, period, given, lengthscale, coords, directions, precision
 def draw_lengthscale(
     kind, period, given, current, log_mean, log_var, coords, directions, precisions, targets, rng
 ):
-    """A slice update of the length-scale that the factors share, with the factors integrated out."""
+    """A slice update of the shared length-scale, with the factors integrated out."""
     evidence = log_evidence(kind, period, given, current, coords, directions, precisions, targets)
     x, level, left, right = open_slice(current, evidence, log_mean, log_var, rng)
     for _ in range(MAX_SHRINKS):
-        proposal, needed = propose(left, right, level, log_mean, log_var, rng)
+        proposal, threshold = propose(left, right, level, log_mean, log_var, rng)
         lengthscale = math.exp(proposal)
         if (
             log_evidence(kind, period, given, lengthscale, coords, directions, precisions, targets)
-            > needed
+            > threshold
         ):
             return lengthscale
         left, right = shrink(left, right, x, proposal)
@@ -169,7 +165,7 @@ def draw_factors(
 
 @compiled_part
 def known_coefficients(G, pivots, rank, states):
-    """The coefficients z with G·z = states[:, 0] on the rows that `pivots` names."""
+    """The coefficients z with G·z = states[:, 0] on the pivot rows."""
     z = np.empty(G.shape[1])
     for k in range(rank):
         z[k] = states[pivots[k], 0]
@@ -181,10 +177,13 @@ def known_coefficients(G, pivots, rank, states):
 
 @compiled
 def draw_between(kind, period, given, lengthscale, coords, states, new_coords, out, rng):
-    """Write a joint draw of the factor at new_coords given its values states[:, 0] at coords into out[:, 0]."""
+    """Write a joint draw of the factor at new_coords into out[:, 0].
+
+    states[:, 0] are its values at coords.
+    """
     m = coords.size
-    every = np.concatenate((coords, new_coords))
-    G, pivots, rank_first, rank = root_on_axis(kind, period, given, lengthscale, every, m)
+    all_coords = np.concatenate((coords, new_coords))
+    G, pivots, rank_first, rank = root_on_axis(kind, period, given, lengthscale, all_coords, m)
     z = known_coefficients(G, pivots, rank_first, states)
     for k in range(rank_first, rank):
         z[k] = rng.standard_normal()
@@ -199,16 +198,18 @@ def draw_between(kind, period, given, lengthscale, coords, states, new_coords, o
 def moments_between(
     kind, period, given, lengthscale, coords, states, new_coords, out_mean, out_variance
 ):
-    """Write mean and variance of the factor at each of new_coords given its values states[:, 0] at coords."""
+    """Write the marginal mean and variance of the factor at new_coords.
+
+    states[:, 0] are its values at coords.
+    """
     m = coords.size
-    for first in range(
-        0, new_coords.size, MOMENTS_BLOCK
-    ):  # one by one they are independent, so the cost stays linear in them
-        some = new_coords[first : first + MOMENTS_BLOCK]
-        every = np.concatenate((coords, some))
-        G, pivots, rank_first, rank = root_on_axis(kind, period, given, lengthscale, every, m)
+    # Blocks keep the cost linear in the number of new points, because no joint moments are needed.
+    for first in range(0, new_coords.size, MOMENTS_BLOCK):
+        block = new_coords[first : first + MOMENTS_BLOCK]
+        all_coords = np.concatenate((coords, block))
+        G, pivots, rank_first, rank = root_on_axis(kind, period, given, lengthscale, all_coords, m)
         z = known_coefficients(G, pivots, rank_first, states)
-        for j in range(some.size):
+        for j in range(block.size):
             mean = 0.0
             variance = 0.0
             for k in range(rank_first):

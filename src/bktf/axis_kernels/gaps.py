@@ -1,66 +1,61 @@
-"""Which gaps an axis has, and how new points lie between known ones: worked out once, used for every draw."""
+"""The gaps of an axis, and the neighbours of new points: found once, used for every draw."""
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bktf._typing import Floats, Ints
 
-SAME_GAP = (
-    1e-12  # gaps that differ by less than this share are one: far below what tells two points apart
-)
+SAME_GAP = 1e-12  # gaps with a smaller relative difference are one; far below axes.SAME_POINT
 
 
 class Gaps(NamedTuple):
-    """The different gaps, and which of them each of some points has."""
+    """The distinct gaps, and the index of each point's gap among them."""
 
     values: Floats  # (G,)
-    gap_of: NDArray[np.int64]  # (·,)
+    gap_of: Ints  # (·,)
 
 
 def different_gaps(gaps: Floats) -> Gaps:
-    """Group gaps that are the same up to rounding; a regular axis has one, however many points."""
+    """Group gaps that are equal up to rounding; a regular axis has a single one."""
     if gaps.size == 0:
         return Gaps(np.zeros(0), np.zeros(0, dtype=np.int64))
     order = np.argsort(gaps, kind="stable")
-    ranked = gaps[order]
-    begins = np.concatenate(([True], np.diff(ranked) > SAME_GAP * ranked[1:]))
-    group = np.cumsum(begins) - 1
+    sorted_gaps = gaps[order]
+    starts_group = np.concatenate(([True], np.diff(sorted_gaps) > SAME_GAP * sorted_gaps[1:]))
+    group = np.cumsum(starts_group) - 1
     index = np.empty(gaps.size, dtype=np.int64)
     index[order] = group
-    return Gaps(ranked[begins], index)
+    return Gaps(sorted_gaps[starts_group], index)
 
 
 def steps_along(coords: Floats) -> Gaps:
-    """The gap before each point of an increasing sequence; the first point has none and gets 0."""
+    """The gap before each point of an increasing sequence; the first point gets index 0."""
     gaps = different_gaps(np.diff(coords))
     return Gaps(gaps.values, np.concatenate((np.zeros(1, dtype=np.int64), gaps.gap_of)))
 
 
 class Plan(NamedTuple):
-    """How new points lie between known ones."""
+    """The known neighbours of new points."""
 
-    gaps: Floats  # (G,) the different gaps
-    neighbours: NDArray[
-        np.int64
-    ]  # (u, 4): left known point or −1, right known point, gap to the left and right or −1
+    gaps: Floats  # (G,) the distinct gaps
+    neighbours: Ints  # (u, 4) left known point or −1, right known point, left and right gap or −1
 
 
 def plan_between(coords: Floats, new_coords: Floats, joint: bool) -> Plan:
-    """Lay out new_coords among coords (both increase).
+    """The neighbours of new_coords among coords; both increase.
 
-    Joint: each new point leans on the new point before it where that is nearer than the known one
-    (left −1, gap ≥ 0). Otherwise each leans on known points only. A side without a neighbour has
-    gap −1.
+    For a joint draw the left neighbour is the previous new point where that is nearer than the
+    known one (left −1, gap ≥ 0). Otherwise only known points are neighbours. A side without a
+    neighbour has gap −1.
     """
     right = np.searchsorted(coords, new_coords, side="right")
     left = right - 1
     left_x = np.where(left >= 0, coords[np.maximum(left, 0)], -np.inf)
     if joint and new_coords.size:
-        before = np.concatenate(([-np.inf], new_coords[:-1]))
-        left = np.where(before > left_x, -1, left)
-        left_x = np.maximum(left_x, before)
+        previous = np.concatenate(([-np.inf], new_coords[:-1]))
+        left = np.where(previous > left_x, -1, left)
+        left_x = np.maximum(left_x, previous)
     has_left, has_right = np.isfinite(left_x), right < coords.size
     right = np.minimum(right, coords.size - 1)
     gaps = different_gaps(

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bktf._compiled import Progress, paced
+from bktf._compiled import Progress, run_in_short_calls
 from bktf._typing import Floats, Ints
-from bktf.axis_kernels import Axis, operations, plan_between
+from bktf.axis_kernels import Axis, between_points, operations, plan_between
 from bktf.components import gibbs
 from bktf.components.chain_state import Draws, Problem, State, Work
 from bktf.gaussian_process import n_logs
@@ -60,12 +60,14 @@ def states_between(
     plan = plan_between(coords, new_coords, joint=True)
 
     def advance(first: int, count: int) -> None:
-        operations.draw_all_between(
+        between_points.draw_all_between(
             draw, kind, axis.period, matrix_of(axis), known.lengthscales, coords, states, new_coords, *plan, out, first,
             first + count, rng,
         )  # fmt: skip
 
-    paced(n_draws, first_guess(axis, n_components, coords.size + new_coords.size), advance, stop)
+    run_in_short_calls(
+        n_draws, first_guess(axis, n_components, coords.size + new_coords.size), advance, stop
+    )
     out[..., 0] += known.offsets[:, :, None]
     return out
 
@@ -90,13 +92,13 @@ def moments_between(known: KnownFactors, new_coords: Floats) -> tuple[Floats, Fl
     plan = plan_between(coords, new_coords, joint=False)
 
     def advance(first: int, count: int) -> None:
-        operations.all_moments_between(
+        between_points.all_moments_between(
             moments, kind, axis.period, matrix_of(axis), known.lengthscales, coords, states, new_coords, *plan, means,
             variances, first, first + count,
         )  # fmt: skip
 
     guess = first_guess(axis, n_components, coords.size + new_coords.size)
-    paced(n_draws, guess, advance, threading.Event())
+    run_in_short_calls(n_draws, guess, advance, threading.Event())
     means += known.offsets[:, :, None]
     return means, variances
 
@@ -152,7 +154,7 @@ def run_chain(
     dense = any(
         axis.kernel.is_dense for axis in axes
     )  # costs that grow faster than linearly are found out by trying
-    paced(
+    run_in_short_calls(
         n_sweeps * per_sweep,
         1 if dense or has_process else int(FIRST_CALL / cost),
         advance,

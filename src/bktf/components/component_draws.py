@@ -89,8 +89,8 @@ class ComponentDraws:
             )
         factors = self.factors[d][:, self.active[:, d]]  # (K, R, m)
         total = np.einsum("krm,krl->ml", factors, factors) / self.n_draws
-        total += (categorical.EXTRA - 1.0) * np.eye(factors.shape[2])
-        return np.asarray(total / (categorical.EXTRA - 1.0 + factors.shape[1]))
+        total += (categorical.EXTRA_DOF - 1.0) * np.eye(factors.shape[2])
+        return np.asarray(total / (categorical.EXTRA_DOF - 1.0 + factors.shape[1]))
 
     # --- f at points -------------------------------------------------------------------------
 

@@ -24,8 +24,8 @@ from bktf._compiled import (
     compiled_part,
     copy_into,
     fill,
-    gather_alone,
     gather_evidence,
+    gather_single_factor,
     multiply,
     scaled_product,
     to_pseudo_observations,
@@ -279,7 +279,7 @@ def update_axis(problem, state, work, first, last, d, rng):
     precisions = np.empty((m, q))
     targets = np.empty((m, q))
     if last - first == 1:
-        gather_alone(
+        gather_single_factor(
             state.weights[first],
             work.prefixes[0],
             work.suffixes[0, d + 1],

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bktf._compiled import Progress, compiled, paced, record
+from bktf._compiled import Progress, compiled, record, run_in_short_calls
 from bktf._typing import Floats
 from bktf.gaussian_process.parameter_updates import draw_parameters, update_parameters
 from bktf.gaussian_process.process_model import ProcessProblem
@@ -71,7 +71,7 @@ def run_process_chain(
         run_sweeps(problem, logs, noise_precision, kept, n_burn_in, first, count, rng)
         progress.report(count)
 
-    paced(
+    run_in_short_calls(
         n_sweeps, 1, advance, progress.stop
     )  # the cost is cubic in n, so it is found out by trying
     return kept
