@@ -1227,8 +1227,8 @@ MUTATIONS = (
     Mutation(
         name="thinning keeps the first draws",
         file="gaussian_process/conditional_process.py",
-        old="np.unique(np.linspace(0, len(self.logs) - 1, min(most, len(self.logs))).astype(np.int64))",
-        new="np.arange(min(most, len(self.logs)))",
+        old="np.linspace(0, len(self.logs) - 1, min(max_draws, len(self.logs)))",
+        new="np.arange(min(max_draws, len(self.logs)))",
         breaks="only the first chain takes part in an acquisition",
         tests=GAUSSIAN_PROCESS,
     ),
@@ -1250,8 +1250,8 @@ MUTATIONS = (
     ),
     Mutation(
         name="no floor under variances",
-        file="gaussian_process/conditional_process.py",
-        old="variances[k] = max(variances[k], MIN_VARIANCE_SHARE * sizes[k])",
+        file="gaussian_process/process_loops.py",
+        old="variances[k] = max(variances[k], MIN_VARIANCE_SHARE * prior_variances[k])",
         new="variances[k] = variances[k] + 0.0",
         breaks="rounding makes variances at observations negative",
         tests=GAUSSIAN_PROCESS,
@@ -1267,8 +1267,8 @@ MUTATIONS = (
     Mutation(
         name="pending points teach nothing",
         file="acquisition/process_scores.py",
-        old="process = condition_process(observed, process.on_levels, process.logs, noise_precision, residuals)",
-        new="assert len(observed) and len(residuals) and len(noise_precision)",
+        old="        observed, process.on_levels, process.logs, noise_precision, residuals\n",
+        new="        process.observed, process.on_levels, process.logs, noise_precision, process.residuals\n",
         breaks="the points of a batch of a process come to lie together",
         tests=GAUSSIAN_PROCESS,
     ),

@@ -16,12 +16,15 @@ ROOT = Path(__file__).resolve().parents[2]
 LEVEL = 5e-5  # as in test_prior_preservation
 
 PROCESS = "two sweeps at infinite rank"  # the update of `process_preservation`, with a setup of its own
-ON_AXIS = "    lengthscale = update_on_axis(problem, state, d, lengthscale, log_var, directions, precisions, targets, drawn, rng)\n"
+ON_AXIS = """    lengthscale = update_on_axis(
+        problem, state, d, lengthscale, log_var, directions, precisions, targets, drawn, rng
+    )
+"""
 
-PLACES = "    for place in range(n_logs + (0 if noise_known else 1)):\n"
+PLACES = "    for index in range(n_logs + (0 if noise_known else 1)):\n"
 FRESH_NOISE = """    trial[n_logs] = math.log(rng.standard_gamma(noise_shape) / noise_rate)
     current = log_evidence(product, math.exp(trial[n_dims]), math.exp(-trial[n_logs]), residual, C, solved)
-    for place in range(n_logs):
+    for index in range(n_logs):
 """
 
 # name: (file, [(what stands there, what the bug makes of it)], update that shows it, setup that shows it)
@@ -43,7 +46,7 @@ BUGS = {
     ),
     "wrong sign of the log determinant": (
         "axis_kernels/matern32.py",
-        [("-0.5 * (log_growths + math.log(growths) + squares)", "-0.5 * (squares - log_growths - math.log(growths))")],
+        [("-0.5 * (log_ratios + math.log(ratio_product) + squares)", "-0.5 * (squares - log_ratios - math.log(ratio_product))")],
         "axes", {},
     ),
     "wrong sign of the log determinant, shared length-scales": (
@@ -70,7 +73,7 @@ BUGS = {
     ),
     "weight left out of the sensitivities, shared length-scales": (
         "components/gibbs.py",
-        [("scaled_product(state.weights[members[k]], ", "scaled_product(1.0, ")], "axes", {"shared": True},
+        [("            state.weights[members[k]],\n", "            1.0,\n")], "axes", {"shared": True},
     ),
     "factor drawn from the prior": (
         "components/gibbs.py",
@@ -125,7 +128,7 @@ BUGS = {
     ),
     "the constant share is left out of trials, infinite rank": (
         "gaussian_process/parameter_updates.py",
-        [("multiply_axis(fresh, on_levels[place], share, out)", "multiply_axis(fresh, on_levels[place], 0.0, out)")],
+        [("multiply_axis(proposed, on_levels[index], share, out)", "multiply_axis(proposed, on_levels[index], 0.0, out)")],
         PROCESS, {},
     ),
     "values of the process drawn with half of the noise": (
@@ -139,7 +142,7 @@ BUGS = {
         PROCESS, {},
     ),
     "the sampler of the process sees half of the values": (
-        "gaussian_process/process_sampler.py",
+        "gaussian_process/process_loops.py",
         [("problem.values, logs, noise_precision, rng,", "0.5 * problem.values, logs, noise_precision, rng,")],
         PROCESS, {},
     ),

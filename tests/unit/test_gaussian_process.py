@@ -14,7 +14,7 @@ from bktf import acquisition
 from bktf._compiled import slice_sampling
 from bktf.acquisition.box_search import Box, search_box
 from bktf.acquisition.process_scores import ProcessBoxScore, process_box_score
-from bktf.gaussian_process import condition_process, parameter_updates
+from bktf.gaussian_process import condition_process, parameter_updates, process_model
 from bktf.gaussian_process import covariance as process_covariance
 from bktf.surrogate.model_spec import FLAGS
 from seeds import seeded
@@ -63,7 +63,7 @@ def test_many_exponentials_at_once_are_those_of_numpy() -> None:
 
 def test_a_constant_share_near_one_leaves_main_effects() -> None:
     """Differences over two axes at once vanish for a sum of functions of one axis; their variance shows how far the kernel is from that."""
-    table = process_covariance.correlations(np.array([[0.0, 0.4], [0.4, 0.0]]), False, np.zeros(2), np.array([0.0, 0.99]))
+    table = process_model.correlations(np.array([[0.0, 0.4], [0.4, 0.0]]), False, np.zeros(2), np.array([0.0, 0.99]))
     corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     K = table[corners[:, None, 0], corners[None, :, 0]] * table[corners[:, None, 1], corners[None, :, 1]]
     both, one = np.array([1.0, -1.0, -1.0, 1.0]), np.array([1.0, -1.0, 0.0, 0.0])
@@ -278,7 +278,7 @@ def test_the_kernel_and_the_moments_of_the_whole_grid_know_of_the_process() -> N
     assert alone.draws.process is not None
     between = alone.kernel(points, points[:2])
     scale = alone.standardisation.scale**2
-    np.testing.assert_allclose(between[:, 0, 0], scale * alone.draws.process.sizes, rtol=1e-12)
+    np.testing.assert_allclose(between[:, 0, 0], scale * alone.draws.process.prior_variances, rtol=1e-12)
     np.testing.assert_allclose(between[:, 2], between[:, 0], rtol=1e-12)
     assert np.all(between[:, 0, 1] < between[:, 0, 0])
     moments = posterior.grid_moments()

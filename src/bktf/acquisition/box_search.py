@@ -1,9 +1,8 @@
 """The best allowed point of a box under a smooth score, where some axes have only certain values.
 
-On a grid the cells of an axis can all be compared. Between them the score has a gradient, so the
-search climbs from the best of many candidates: continuous coordinates together by L-BFGS, the
-others one after the other. A chance of success has no gradient, and what is allowed may be
-anything, so from where the gradient leads the search goes on by trying points nearby.
+The search climbs from the best of many candidates: continuous coordinates jointly by L-BFGS, the
+others one at a time. A chance of success has no gradient, and the allowed points may form any set.
+So the search ends with random points near the best allowed ones.
 """
 
 import math
@@ -11,35 +10,35 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bktf._typing import Bools, Floats
 from bktf.acquisition.found import Found
 from bktf.acquisition.grid_search import MAX_ASKED
 from bktf.acquisition.scores import BoxScore, ChanceWeighted
-from bktf.product_forms import Floats, best_allowed, best_few_allowed, climb_once
+from bktf.product_forms import best_allowed, best_few_allowed, climb_once
 
 AnyBoxScore = BoxScore | ChanceWeighted[BoxScore]
 Valued = tuple[Floats, float]  # a scaled point (D,) and its score
 
 N_CANDIDATES_ANYWHERE = 256
 N_CANDIDATES_NEAR = 256  # near the best observed points
-NEAR_DISTANCES = (0.003, 0.3)  # of these, as shares of the axes, uniform in the logarithm
+NEAR_DISTANCES = (0.003, 0.3)  # of those candidates, as shares of the axes; log-uniform
 N_GRADIENT_CLIMBERS = 5  # L-BFGS takes most of the time of a search
 MIN_CLIMBER_DISTANCE = 0.1  # on at least one axis, so that climbers start on different hills
 N_GRADIENT_STEPS = 25  # of L-BFGS in each round
 MAX_ROUNDS = 4  # of L-BFGS and a pass over the other axes
-MIN_GAIN = 1e-3  # of a log score, below which a round has brought nothing
+MIN_GAIN = 1e-3  # of a log score; a round that gains less is the last one
 N_NEARBY_STARTS = 2  # allowed points around which others are tried
 N_NEARBY = 64  # points tried in each round
-NEARBY_DISTANCES = (0.1, 0.03, 0.01, 0.003)  # of each round, as shares of the axes
+NEARBY_DISTANCES = (0.1, 0.03, 0.01, 0.003)  # in successive rounds, as shares of the axes
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """The points of a box, and which of them may be chosen; everything scaled."""
+    """The points of a box, and which of them may be chosen; in scaled coordinates."""
 
     axes: tuple[Floats, ...]  # points; a single one where an axis is fixed
-    is_continuous: NDArray[np.bool_]  # (D,) axes with every coordinate between the ends
+    is_continuous: Bools  # (D,) axes with every coordinate between the ends
     incumbents: Floats  # (n, D) points to look around
     is_allowed: Callable[[Floats], bool]  # of one point (D,)
 
@@ -169,7 +168,7 @@ def _any_allowed(score: AnyBoxScore, box: Box, rng: np.random.Generator) -> list
 
 
 def _try_nearby(score: AnyBoxScore, box: Box, start: Valued, rng: np.random.Generator) -> Valued:
-    """The best allowed of ever nearer points, each round around the best so far."""
+    """The best allowed of random points around the best so far, nearer in every round."""
     point, value = start
     for distance in NEARBY_DISTANCES:
         around = np.repeat(point[None], N_NEARBY, axis=0)

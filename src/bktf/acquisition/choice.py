@@ -1,6 +1,6 @@
 """Choosing the next point: a score of the draws, and the search for its maximum.
 
-The front doors `choose` and `choose_batch`: from the user's units to the model's and back.
+`choose` and `choose_batch` convert from the user's units to the model's units and back.
 """
 
 import math
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bktf._typing import Floats
 from bktf.acquisition.box_search import search_box
 from bktf.acquisition.component_scores import component_score, maximum_score
 from bktf.acquisition.found import Found
@@ -25,7 +26,6 @@ from bktf.acquisition.question import (
     make_domain,
 )
 from bktf.acquisition.scores import BoxScore, ChanceWeighted, GridScore, thresholds_of_draws
-from bktf.product_forms import Floats
 
 __all__ = [
     "ACQUISITIONS",
@@ -47,12 +47,12 @@ class Choice:
     value: of the acquisition, in the units of y (for EI with the weights integrated out too, and
         weighted by the chance of success)
     method: "hull", "hull in space", "bounded search", "enumeration", "coordinate ascent" or
-        "gradient ascent"; with ", weights integrated out" where plain EI is negligible at every
-        cell it looked at; "restricted …" on a grid under restrictions, and "restricted walk" or,
-        on a box, "restricted search" where `is_poor`
-    exact: whether no allowed cell is better
-    gap: by how much an allowed cell can be better at most, in the units of y; infinity where
-        nothing is known
+        "gradient ascent"; ", weights integrated out" is added where plain EI was negligible at
+        every cell that was compared; "restricted …" on a grid under restrictions, and "restricted
+        walk" or, on a box, "restricted search" where `is_poor`
+    exact: whether it is certain that no allowed cell is better
+    gap: upper bound on how much better another allowed cell can be, in the units of y; infinity
+        without a bound
     is_poor: whether feasible points are so rare that only some near known ones were compared
     """
 
@@ -79,7 +79,7 @@ def choose(
     free: Collection[int] = (),
     seed: int = 0,
 ) -> Choice:
-    """The point of the grid to try next, where larger is better; `posterior.argmin` flips the sign.
+    """The next point of the grid to evaluate. Larger is better; `posterior.argmin` negates f.
 
     Args:
         posterior: a fit.
@@ -87,27 +87,26 @@ def choose(
             "thompson" (one draw's maximum).
         beta: the weight of the standard deviation in "ucb", u + β·√v. (Optuna and BoTorch write
             √β·σ.)
-        exclude: points that must not be chosen, (n, D). Pass `posterior.X` so that nothing is tried
-            twice; where noise makes repeats worth while, leave it out.
-        pending: points under evaluation: not chosen again, and for "ei" taken into account by what
-            each draw says of them. (With the weights integrated out only the threshold sees them,
-            not the weights' distribution.)
+        exclude: points that must not be chosen, (n, D). Pass `posterior.X` so that no point is
+            evaluated twice; omit it where noise makes repeats useful.
+        pending: points under evaluation. They are not chosen again, and "ei" must improve on each
+            draw's values there. (With the weights integrated out, only the threshold depends on
+            them, not the distribution of the weights.)
         integrate_weights: for "ei", integrate the weights out given each draw's factors, which
             makes log EI finite everywhere.
-        feasible: whether a point (D,) may be tried; only points for which it is true are chosen. If
-            it has an attribute `points` (N, D), those are all such points (None: not known); up to
-            20,000 of them are compared instead of searched for.
-        chance: the chance (n,) that trying each of some points (n, D) succeeds at all; what a point
-            promises is weighted by it. If it has a method on_axes(axes) that returns the same as a
-            function of cells, that is used.
+        feasible: whether a point (D,) may be evaluated; only feasible points are chosen. If it has
+            an attribute `points` (N, D), those are all feasible points (None: not known). Up to
+            20,000 of them are enumerated instead of searched.
+        chance: the probabilities (n,) that evaluations at points (n, D) succeed; the acquisition is
+            weighted by them. If it has a method on_axes(axes) that returns the same as a function
+            of cells, that one is used.
         fixed: axes that must keep a value, as {axis: value}; the value must be a point of the axis.
-        best: what "ei" must exceed, in the units of y; by default the best observed value. With
+        best: the threshold of "ei", in the units of y; by default the best observed value. With
             noise, where repeats are allowed, the best posterior mean at an observed point is the
             better threshold.
         free: axes on which every value between the ends may be chosen, not only the axis points.
-            Only used for "ei" where the draws are a Gaussian process alone (rank 0 with a local
-            component); otherwise the axis points are all there is.
-        seed: for "thompson" which draw, and for searches where their random starts are.
+            Only used for "ei" at infinite rank; otherwise only axis points are chosen.
+        seed: selects the draw of "thompson" and the random starts of searches.
 
     Paper: sections 3.4 and 6. Differs: D10, D11.
     """
@@ -136,10 +135,10 @@ def choose_batch(
     free: Collection[int] = (),
     seed: int = 0,
 ) -> tuple[Choice, ...]:
-    """The q points to try together, fewer where the grid has no more.
+    """The next q points to evaluate together; fewer where the grid has no more.
 
-    One after the other, each taking those before as pending: "ei" is then sequential-greedy EI over
-    the joint draws, and "thompson" takes the maxima of different draws.
+    They are chosen one after the other, with the previous ones as pending. So "ei" is
+    sequential-greedy EI over the joint draws, and "thompson" takes the maxima of different draws.
     """
     if isinstance(q, bool) or not isinstance(q, int | np.integer) or q < 1:
         raise ValueError(f"q must be a whole number of at least 1; got {q!r}")
@@ -183,13 +182,13 @@ def _choose(
         return Choice(None, -math.inf, found.method, found.is_exact, found.gap)
     scale, offset = view.units.scale, 0.0 if is_ei else view.units.mean
     value, gap = scale * found.score + offset, scale * found.gap
-    if view.process is not None:  # some of its draws take part, so nothing is certain
+    if view.process is not None:  # only a subset of its draws is used, so there is no bound
         return Choice(point, value, found.method, False, math.inf, found.is_thin)
     return Choice(point, value, found.method, found.is_exact, gap, found.is_thin)
 
 
 def _search_box(domain: Domain, pending: Floats, rng: np.random.Generator) -> Found:
-    """The point of the box with the best EI of draws that are a Gaussian process alone."""
+    """The point of the box with the best EI, for draws of a Gaussian process only."""
     given = given_pending(domain.view, domain.view.best(domain.question.best), pending, rng)
     plain: BoxScore = process_box_score(given.process, given.thresholds)
     chance = domain.chance_of_points()
@@ -203,15 +202,15 @@ def _search_grid(
     draw: int | None,
     rng: np.random.Generator,
 ) -> Found:
-    """The best cell; by EI with the weights integrated out where plain EI is negligible."""
+    """The best cell; where plain EI is negligible, by EI with the weights integrated out."""
     question, grid = domain.question, domain.grid()
     score = _weighted(domain, _grid_score(domain, pending, draw, rng))
     found = _without_log(search_grid(score, grid, rng), score.is_log)
     is_plain_ei = question.acquisition == "ei" and not score.is_log
     if found.at is None or not is_plain_ei or found.score > NEGLIGIBLE:
         return found
-    again = replace(domain, question=replace(question, integrate_weights=True))
-    score = _weighted(again, _grid_score(again, pending, draw, rng))
+    with_integration = replace(domain, question=replace(question, integrate_weights=True))
+    score = _weighted(with_integration, _grid_score(with_integration, pending, draw, rng))
     incumbents = np.concatenate((grid.incumbents, found.at[None]))
     found = _without_log(search_grid(score, replace(grid, incumbents=incumbents), rng), True)
     return replace(found, method=f"{found.method}, weights integrated out")
@@ -223,7 +222,7 @@ def _grid_score(
     draw: int | None,
     rng: np.random.Generator,
 ) -> GridScore:
-    """The score of cells that the acquisition and the kind of the draws ask for."""
+    """The score of cells for the acquisition and the kind of draws."""
     view, question = domain.view, domain.question
     acquisition, best = question.acquisition, view.best(question.best)
     if view.process is not None:
@@ -233,9 +232,9 @@ def _grid_score(
                 f'must be "ei" or "ucb"; got {acquisition!r}. Fit with a finite rank for others'
             )
         given = given_pending(view, best, pending, rng)
-        beside = view.components_on(domain.fixed) if view.has_components else None
+        grid_components = view.components_on(domain.fixed) if view.has_components else None
         beta = question.beta if acquisition == "ucb" else None
-        return process_score(given, domain.scaled_axes, beside, beta)
+        return process_score(given, domain.scaled_axes, grid_components, beta)
     components = view.components_on(domain.fixed)
     if acquisition == "max":
         return maximum_score(components)
@@ -256,5 +255,5 @@ def _weighted(domain: Domain, plain: GridScore) -> GridScore | ChanceWeighted[Gr
 
 
 def _without_log(found: Found, is_log: bool) -> Found:
-    """The same with the score itself where it is a logarithm."""
+    """The same result with the score itself instead of its logarithm."""
     return replace(found, score=math.exp(found.score)) if is_log else found

@@ -1,7 +1,7 @@
 """Acquisition scores over draws, and coordinate ascent on them.
 
-A *score* turns the values f_k(x) of K draws into one number, or K normal distributions where the
-weights are integrated out:
+A *score* turns the values f_k(x) of K draws into one number. With the weights integrated out it
+takes K normal distributions instead:
 
     EI           mean_k max(f_k(x) − threshold_k, 0)
     UCB          u + β·√v with mean u and variance v over draws             (paper: section 3.4)
@@ -9,7 +9,7 @@ weights are integrated out:
                  of the weights given the factors of draw k; in logarithms, so it is defined where
                  plain EI is 0
 
-Tables are laid out (M, R, K): all draws of a component at one axis point lie together. With the
+Tables are laid out (M, R, K): all draws of a component at one axis point are contiguous. With the
 products of all other axes cached, moving along one axis costs O(K·R) per point.
 """
 
@@ -23,12 +23,12 @@ EI = 0
 UCB = 1
 EI_WEIGHTS = 2
 
-TAIL = -25.0  # below this, four terms of the asymptotic series are right to 1e-8
+TAIL = -25.0  # below this, four terms of the asymptotic series have an error below 1e-8
 
 
 @compiled_part
 def log_expected_excess(z):
-    """log(φ(z) + z·Φ(z)), of the expected excess of a standard normal over −z, precisely."""
+    """log(φ(z) + z·Φ(z)): the log expected excess of a standard normal over −z."""
     if z > TAIL:
         density = math.exp(-0.5 * z * z) * INV_SQRT_2PI
         probability = 0.5 * math.erfc(-z * SQRT_HALF)
@@ -71,7 +71,7 @@ def score_of(kind, beta, products, weights, roots, thresholds, values):
 
 @compiled_part
 def log_mean_excess(products, roots, thresholds, values):
-    """EI with the weights integrated out, as a logarithm, from products (R, K) and mean values (K,)."""
+    """Log EI with the weights integrated out, from products (R, K) and mean values (K,)."""
     n_components, n_draws = products.shape
     total = 0.0
     largest = -np.inf
@@ -130,10 +130,10 @@ def is_excluded(cell, axis, value, excluded):
 def score_cells(kind, beta, table, starts, weights, roots, thresholds, cells):
     """Scores (n,) of cells (n, D).
 
-    Cells that differ from the one before on the last axis alone, as in an enumeration, cost least.
+    A cell that differs from the previous one on the last axis only, as in an enumeration, is cheap.
     """
     n_dims = starts.size - 1
-    others = np.empty((table.shape[1], table.shape[2]))
+    other_axes = np.empty((table.shape[1], table.shape[2]))
     products = np.empty((table.shape[1], table.shape[2]))
     values = np.empty(table.shape[2])
     scores = np.empty(cells.shape[0])
@@ -143,11 +143,11 @@ def score_cells(kind, beta, table, starts, weights, roots, thresholds, cells):
             if same and cells[i, d] != cells[i - 1, d]:
                 same = False
         if not same:
-            products_without(table, starts, cells[i], n_dims - 1, others)
+            products_without(table, starts, cells[i], n_dims - 1, other_axes)
         row = table[starts[n_dims - 1] + cells[i, n_dims - 1]]
-        for r in range(others.shape[0]):
-            for k in range(others.shape[1]):
-                products[r, k] = others[r, k] * row[r, k]
+        for r in range(other_axes.shape[0]):
+            for k in range(other_axes.shape[1]):
+                products[r, k] = other_axes[r, k] * row[r, k]
         scores[i] = score_of(kind, beta, products, weights, roots, thresholds, values)
     return scores
 
@@ -158,10 +158,10 @@ def ascend(
 ):  # fmt: skip
     """Overwrite cells (n, D) and their known scores by where coordinate ascents from them end.
 
-    Excluded cells are passed. A start that is excluded itself has score −∞ and moves to the best
-    allowed neighbour, if it has one.
+    Excluded cells are skipped. An excluded start has score −∞ and moves to the best allowed
+    neighbour, if there is one.
     """
-    others = np.empty((table.shape[1], table.shape[2]))
+    other_axes = np.empty((table.shape[1], table.shape[2]))
     products = np.empty((table.shape[1], table.shape[2]))
     values = np.empty(table.shape[2])
     n_dims = starts.size - 1
@@ -170,16 +170,16 @@ def ascend(
         for _ in range(max_passes):
             moved = False
             for d in range(n_dims):
-                products_without(table, starts, cell, d, others)
+                products_without(table, starts, cell, d, other_axes)
                 best = scores[i]
                 best_value = cell[d]
                 for j in range(starts[d + 1] - starts[d]):
                     if j == cell[d]:
                         continue
                     row = table[starts[d] + j]
-                    for r in range(others.shape[0]):
-                        for k in range(others.shape[1]):
-                            products[r, k] = others[r, k] * row[r, k]
+                    for r in range(other_axes.shape[0]):
+                        for k in range(other_axes.shape[1]):
+                            products[r, k] = other_axes[r, k] * row[r, k]
                     value = score_of(kind, beta, products, weights, roots, thresholds, values)
                     if value > best and not is_excluded(cell, d, j, excluded):
                         best = value

@@ -9,15 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bktf._typing import Floats, Ints
 from bktf.acquisition import component_loops as loops
 from bktf.acquisition.found import Found
 from bktf.acquisition.posterior_view import GridFactors, WeightPosterior
 from bktf.acquisition.scores import Cell
 from bktf.product_forms import (
     MAX_PASSES,
-    Floats,
     Forms,
-    Ints,
     bound_boxes,
     make_forms,
     maximum_over_draws,
@@ -26,7 +25,7 @@ from bktf.product_forms import (
 ENUMERATION_BUDGET = 4_000_000  # cells times draws, a tenth of a second: grids below are enumerated
 BLOCK = 2_000_000  # numbers in the largest temporary array
 N_STARTING_DRAWS = 64  # draws whose maxima are among the starts
-ROUNDING = 1e-12  # a gap below this share of the value is none
+ROUNDING = 1e-12  # a gap below this share of the value is rounding error
 HULL_METHODS = {1: "hull", 2: "hull", 3: "hull in space"}  # by the number of coordinates
 
 
@@ -49,7 +48,7 @@ class ComponentScore(NamedTuple):
 
     @property
     def n_enumerable(self) -> int:
-        """As many cells as the budget allows with so many draws."""
+        """As many cells as the budget allows with this number of draws."""
         return ENUMERATION_BUDGET // self.thresholds.size
 
     def values(self, cells: Ints) -> Floats:
@@ -57,9 +56,9 @@ class ComponentScore(NamedTuple):
         return np.asarray(loops.score_cells(*self._arguments(), np.ascontiguousarray(cells)))
 
     def starting_cells(self) -> Ints:
-        """The maxima of draws. For EI some draws are enough; UCB missed its maximum with them."""
-        n_most = self.thresholds.size if self.kind == loops.UCB else N_STARTING_DRAWS
-        return maxima_of_draws(make_forms(*self.components), n_most)
+        """The maxima of draws. A subset is enough for EI; UCB missed its maximum with one."""
+        max_draws = self.thresholds.size if self.kind == loops.UCB else N_STARTING_DRAWS
+        return maxima_of_draws(make_forms(*self.components), max_draws)
 
     def climb(self, cells: Ints, values: Floats, excluded: Ints) -> tuple[Ints, Floats]:
         """Where compiled ascents from cells (n, D) with known values end."""
@@ -93,7 +92,7 @@ def component_score(
 
 
 class MaximumScore(NamedTuple):
-    """The largest value of some draws: of all draws, or for Thompson sampling of one."""
+    """The largest value over all draws, or for Thompson sampling the value of one draw."""
 
     forms: Forms
 
@@ -119,7 +118,7 @@ class MaximumScore(NamedTuple):
         return maxima_of_draws(self.forms, N_STARTING_DRAWS)
 
     def exact_maximum(self, excluded: Set[Cell]) -> Found:
-        """The best cell that is not excluded, with a bound on what any other can be worth."""
+        """The best cell that is not excluded, with an upper bound over all others."""
         found = maximum_over_draws(self.forms, set(excluded))
         assert found is not None, "every cell is excluded"
         gap = max(found.bound - found.value, 0.0)
@@ -136,11 +135,11 @@ def maximum_score(components: GridFactors, draw: int | None = None) -> MaximumSc
     return MaximumScore(Forms(forms.coordinates[draw : draw + 1], forms.additive, forms.starts))
 
 
-def maxima_of_draws(forms: Forms, n_most: int) -> Ints:
-    """The cells of the maxima of at most n_most draws, evenly spaced.
+def maxima_of_draws(forms: Forms, max_draws: int) -> Ints:
+    """The cells of the maxima of at most max_draws draws, evenly spaced.
 
-    For forms with more than two coordinates, of their largest part.
+    With more than two coordinates, the maxima of the largest part of each form.
     """
     n_draws = len(forms.coordinates)
-    some = np.unique(np.linspace(0, n_draws - 1, min(n_draws, n_most)).astype(np.int64))
-    return bound_boxes(forms, some, np.ones(forms.starts[-1], dtype=bool))[1]
+    draws = np.unique(np.linspace(0, n_draws - 1, min(n_draws, max_draws)).astype(np.int64))
+    return bound_boxes(forms, draws, np.ones(forms.starts[-1], dtype=bool))[1]

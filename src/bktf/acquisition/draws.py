@@ -1,7 +1,7 @@
-"""What draws of f can be asked, whichever model they are of.
+"""The interface of draws of f, the same for every model.
 
 `components.ComponentDraws`, `gaussian_process.ProcessDraws` and their sum,
-`components.ResidualDraws`, all answer. Points (n, D) are in the units of the axes, values in the
+`components.ResidualDraws`, implement it. Points (n, D) are in the units of the axes, values in the
 model's units (standardised).
 """
 
@@ -37,7 +37,7 @@ class Draws(Protocol):
 
     @property
     def process(self) -> ConditionalProcess | None:
-        """The part that is a Gaussian process, where there is one."""
+        """The part that is a Gaussian process, if there is one."""
 
     @property
     def noise_precision(self) -> Floats:
@@ -55,7 +55,7 @@ class Draws(Protocol):
         """Draws at points, (K, n), joint over them; the same for the same call."""
 
     def draw_each(self, points: Floats, rng: np.random.Generator) -> Floats:
-        """Draws at points, (K, n), where it does not matter whether they are joint."""
+        """Draws at points, (K, n), that need not be joint over the points."""
 
     def moments(self, points: Floats) -> Moments:
         """Mean and variance at points over all draws, (n,) each."""

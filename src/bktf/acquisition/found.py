@@ -1,4 +1,4 @@
-"""What a search found: one record for every score and every domain."""
+"""The result of a search, the same for every score and every domain."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 class Found:
     """The best allowed cell of a grid, or point of a box, that a search found.
 
-    gap: by how much an allowed one can be better at most; infinity where nothing is known
+    gap: upper bound on how much better another allowed one can be; infinity without a bound
     is_thin: whether feasible ones are so rare that only some near known ones were compared
     """
 

@@ -1,12 +1,12 @@
 """The best allowed cell of a grid under any score.
 
-Cells are compared one by one where they are few. Otherwise the score's exact maximum is taken where
-it has one, and else a coordinate ascent, compiled or in NumPy. A predicate of the user's, or a
-chance of success, is a function of the whole cell that no exact maximum and no compiled code knows.
+A small grid is enumerated. Otherwise the score's exact maximum is used if it has one, else a
+coordinate ascent, compiled or in NumPy. A feasibility predicate, or a chance of success, depends on
+the whole cell, so it excludes both exact maxima and compiled code.
 
-Where hardly any cell is feasible, as where shares must sum to 100 %, a step along one axis always
-leaves the feasible set. If all feasible cells are known (the pool) they are compared; otherwise the
-search walks from feasible cells that were tried, two axes at a time.
+Where hardly any cell is feasible, for example where shares must sum to 100 %, a step along one axis
+always leaves the feasible set. If all feasible cells are known (the pool) they are compared.
+Otherwise the search walks from known feasible cells, two axes at a time.
 """
 
 import itertools
@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bktf._typing import Ints
 from bktf.acquisition.found import Found
 from bktf.acquisition.scores import (
     MAX_COMPARED,
@@ -26,25 +27,25 @@ from bktf.acquisition.scores import (
     HasCompiledAscent,
     HasExactMaximum,
 )
-from bktf.product_forms import MAX_PASSES, Ints, best_allowed, best_few_allowed, climb_once
+from bktf.product_forms import MAX_PASSES, best_allowed, best_few_allowed, climb_once
 
 AnyGridScore = GridScore | ChanceWeighted[GridScore]
 Valued = tuple[Ints, float]  # a cell (D,) and its score
 
 BLOCK = 20_000  # cells of an enumeration that are in memory together
-MAX_ASKED = 20_000  # random cells or points asked for one that is allowed
-N_PROBES = 4000  # cells asked on a walk through a thin feasible set
+MAX_ASKED = 20_000  # random cells or points tried until one is allowed
+N_PROBES = 4000  # cells tried on a walk through a thin feasible set
 MAX_PAIR_CELLS = 4000  # cells compared when two axes move together
 
 
 class Effort(NamedTuple):
-    """How many random cells are added to the starts, and how many starts climb."""
+    """The number of random cells among the starts, and the number of ascents."""
 
     n_random: int
     n_climbers: int
 
 
-# A step in NumPy is slow, so few climb; many random cells, of which hardly one may be feasible.
+# A step in NumPy is slow, so ascents are few; random cells are many, as few may be feasible.
 NUMPY_EFFORT = Effort(512, 8)
 # Compiled steps are fast, and the maxima of draws are good starts: random ones only add variety.
 COMPILED_EFFORT = Effort(64, 32)
@@ -82,10 +83,10 @@ class Grid:
     def free_cells(self) -> Iterator[Ints]:
         """All cells that are not excluded, in the order of the grid, (n, D) in blocks."""
         numbers = sorted(int(np.ravel_multi_index(cell, self.sizes)) for cell in self.excluded)
-        banned = np.array(numbers, dtype=np.int64)
+        excluded = np.array(numbers, dtype=np.int64)
         for first in range(0, self.n_cells, BLOCK):
             block = np.arange(first, min(first + BLOCK, self.n_cells))
-            block = np.setdiff1d(block, banned, assume_unique=True)
+            block = np.setdiff1d(block, excluded, assume_unique=True)
             if block.size:
                 yield np.stack(np.unravel_index(block, self.sizes), axis=1).astype(np.int64)
 
@@ -129,18 +130,18 @@ def _starts(score: AnyGridScore, grid: Grid, n_random: int, rng: np.random.Gener
 def _climb_compiled(score: HasCompiledAscent, grid: Grid, rng: np.random.Generator) -> list[Valued]:
     """Where compiled ascents end; every cell is feasible, and at least one is not excluded."""
     cells = _starts(score, grid, COMPILED_EFFORT.n_random, rng)
-    banned = np.array(sorted(grid.excluded), dtype=np.int64).reshape(-1, len(grid.sizes))
-    ends = _ends_of(score, grid, cells, banned)
-    # Where every start was walled in by excluded cells, any other cell will do.
-    return ends or _ends_of(score, grid, _first_free(grid)[None], banned)
+    excluded = np.array(sorted(grid.excluded), dtype=np.int64).reshape(-1, len(grid.sizes))
+    ends = _ends_of(score, grid, cells, excluded)
+    # If every start was surrounded by excluded cells, start from any cell that is not excluded.
+    return ends or _ends_of(score, grid, _first_free(grid)[None], excluded)
 
 
-def _ends_of(score: HasCompiledAscent, grid: Grid, cells: Ints, banned: Ints) -> list[Valued]:
-    """Where the best of cells (n, D) climb to, without those that cannot leave excluded cells."""
+def _ends_of(score: HasCompiledAscent, grid: Grid, cells: Ints, excluded: Ints) -> list[Valued]:
+    """Ends of ascents from the best of cells (n, D), except those that are excluded."""
     values = score.values(cells)
     values[[tuple(cell) in grid.excluded for cell in cells.tolist()]] = -np.inf
     top = np.argsort(-values, kind="stable")[: COMPILED_EFFORT.n_climbers]
-    cells, values = score.climb(cells[top], values[top], banned)
+    cells, values = score.climb(cells[top], values[top], excluded)
     ends = zip(cells, values.tolist(), strict=True)
     return [(cell, value) for cell, value in ends if grid.is_allowed(cell)]
 
@@ -168,8 +169,8 @@ def _ascend(score: AnyGridScore, grid: Grid, method: str, rng: np.random.Generat
 
 def _best_few(score: AnyGridScore, grid: Grid, cells: Ints) -> list[Valued]:
     """The best allowed ones of cells (n, D), as many as climb."""
-    n_most = NUMPY_EFFORT.n_climbers
-    return best_few_allowed(cells, score.values(cells), grid.is_allowed, n_most)
+    n_best = NUMPY_EFFORT.n_climbers
+    return best_few_allowed(cells, score.values(cells), grid.is_allowed, n_best)
 
 
 def _first_free(grid: Grid) -> Ints:
@@ -190,8 +191,8 @@ def _any_allowed(grid: Grid, rng: np.random.Generator) -> Ints:
 def _walk(grid: Grid, found: list[Ints], rng: np.random.Generator) -> Ints:
     """Feasible cells (N, D) that steps along two axes reach from incumbents and found ones.
 
-    Every second step exchanges: as much is added on one axis as is taken on the other, which keeps
-    the sum of shares.
+    Every second step is an exchange: it adds to one axis what it subtracts from the other, which
+    keeps the sum of shares.
     """
     n_dims = len(grid.sizes)
     known = [c for c in [*np.unique(grid.incumbents, axis=0), *found] if grid.is_feasible(c)]
@@ -206,9 +207,9 @@ def _walk(grid: Grid, found: list[Ints], rng: np.random.Generator) -> Ints:
         else:
             cell[a] = rng.integers(grid.sizes[a])
             cell[b] = rng.integers(grid.sizes[b])
-        name = tuple(cell.tolist())
-        if name not in seen and grid.is_feasible(cell):
-            seen.add(name)
+        key = tuple(cell.tolist())
+        if key not in seen and grid.is_feasible(cell):
+            seen.add(key)
             known.append(cell)
     return np.array(known, dtype=np.int64).reshape(-1, n_dims)
 
@@ -240,7 +241,7 @@ def _pair_moves(cell: Ints, sizes: tuple[int, ...], rng: np.random.Generator) ->
     pairs = list(itertools.combinations(range(len(sizes)), 2))
     moves: list[Ints] = []
     are_few = sum(sizes[a] * sizes[b] for a, b in pairs) <= MAX_PAIR_CELLS
-    n_others = MAX_PAIR_CELLS // (2 * max(len(pairs), 1)) + 1
+    n_random = MAX_PAIR_CELLS // (2 * max(len(pairs), 1)) + 1
     for a, b in pairs:
         if are_few:
             both = np.meshgrid(np.arange(sizes[a]), np.arange(sizes[b]))
@@ -248,9 +249,9 @@ def _pair_moves(cell: Ints, sizes: tuple[int, ...], rng: np.random.Generator) ->
         else:
             lowest = -int(min(cell[a], sizes[b] - 1 - cell[b]))
             step = np.arange(lowest, int(min(cell[b], sizes[a] - 1 - cell[a])) + 1)
-            others = rng.integers(0, (sizes[a], sizes[b]), (n_others, 2))
-            first = np.concatenate((cell[a] + step, others[:, 0]))
-            second = np.concatenate((cell[b] - step, others[:, 1]))
+            random_cells = rng.integers(0, (sizes[a], sizes[b]), (n_random, 2))
+            first = np.concatenate((cell[a] + step, random_cells[:, 0]))
+            second = np.concatenate((cell[b] - step, random_cells[:, 1]))
         moved = np.repeat(cell[None], first.size, axis=0)
         moved[:, a], moved[:, b] = first, second
         moves.append(moved)

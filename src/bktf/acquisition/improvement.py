@@ -1,20 +1,19 @@
-"""Expected improvement of points over a threshold and over pending points, from the moments of many draws.
+"""Expected improvement over a threshold and over pending points, from the moments of K draws.
 
-K draws, n points, p pending points. Within a draw f is normal, so given the values at the pending
-points f at the others is normal too and its excess over a threshold has a closed form; only the
-pending values themselves are drawn.
+There are n points and p pending points. Within a draw f is normal. Given the values at the pending
+points, f at the other points is normal too. Its expected excess over a threshold has a closed
+form. Only the values at the pending points are sampled.
 """
 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bktf._typing import Floats
 
-N_REPEATS = 64  # joint values at pending points in each draw
-# Of the largest standard deviation at pending points: directions with less count as known already
-MIN_OPEN = 1e-6
+N_REPEATS = 64  # joint samples at pending points in each draw
+# Of the largest standard deviation at pending points; directions with less have no uncertainty left
+MIN_DEVIATION_SHARE = 1e-6
 MAX_Z = 40.0  # standard deviations beyond which the normal tail is 0 in double precision
 
 
@@ -39,17 +38,13 @@ def improvement_beyond(
     """
     sizes, V = np.linalg.eigh(covariance[:, :p, :p])
     S = np.sqrt(np.maximum(sizes, 0.0))[:, None, :]  # (K, 1, p)
-    is_open = MIN_OPEN * S[:, :, -1:] < S
-    slopes = np.where(is_open, covariance[:, p:, :p] @ V, 0.0) / np.where(
-        is_open, S, 1.0
-    )  # (K, n, p)
+    is_uncertain = MIN_DEVIATION_SHARE * S[:, :, -1:] < S
+    numerators = np.where(is_uncertain, covariance[:, p:, :p] @ V, 0.0)
+    slopes = numerators / np.where(is_uncertain, S, 1.0)  # (K, n, p)
     e = rng.standard_normal((len(mean), N_REPEATS, p))
     at_pending = mean[:, None, :p] + e @ (V * S).transpose(0, 2, 1)  # (K, repeats, p)
     threshold = np.maximum(best, at_pending.max(axis=2, keepdims=True))
     given = mean[:, None, p:] + e @ slopes.transpose(0, 2, 1)  # (K, repeats, n)
-    left = np.diagonal(covariance, axis1=1, axis2=2)[:, p:] - (slopes**2).sum(axis=2)
-    return np.asarray(
-        expected_excess(given - threshold, np.sqrt(np.maximum(left, 0.0))[:, None, :]).mean(
-            axis=(0, 1)
-        )
-    )
+    variance = np.diagonal(covariance, axis1=1, axis2=2)[:, p:] - (slopes**2).sum(axis=2)
+    std = np.sqrt(np.maximum(variance, 0.0))[:, None, :]
+    return np.asarray(expected_excess(given - threshold, std).mean(axis=(0, 1)))

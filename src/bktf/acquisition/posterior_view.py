@@ -1,6 +1,6 @@
-"""What the acquisitions see of a posterior: the only module here that reads its attributes.
+"""A posterior as the acquisitions use it; no other module of the package reads its attributes.
 
-Everything that a score or a search takes is in the model's units: inputs on [0, 1], z-scored y.
+Scores and searches work in the model's units: inputs on [0, 1], z-scored y.
 """
 
 import math
@@ -8,14 +8,12 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bktf._typing import Bools, Floats, Ints
 from bktf.acquisition.draws import Draws
 from bktf.axis_kernels import Axis, check_points
 from bktf.gaussian_process import ConditionalProcess
-from bktf.product_forms import Floats, Ints
-
-Bools = NDArray[np.bool_]
 
 
 class Units(Protocol):
@@ -77,7 +75,7 @@ class WeightPosterior(NamedTuple):
 
 
 class PosteriorView(NamedTuple):
-    """A posterior, as the acquisitions see it."""
+    """A posterior, as the acquisitions use it."""
 
     posterior: PosteriorLike
 
@@ -98,7 +96,7 @@ class PosteriorView(NamedTuple):
 
     @property
     def has_components(self) -> bool:
-        """Whether draws have components, beside a process or alone."""
+        """Whether draws have components, with or without a process."""
         return self.posterior.draws.rank < math.inf
 
     @property
@@ -117,7 +115,7 @@ class PosteriorView(NamedTuple):
         return self.posterior.standardisation
 
     def best(self, given: float | None) -> float:
-        """What an improvement must exceed: the value given in units of y, or the best observed."""
+        """The threshold of an improvement: the value given in units of y, or the best observed."""
         if given is None:
             return float(self.z.max())
         return float(self.units.to_model(np.array([given]))[0])
@@ -158,7 +156,7 @@ class PosteriorView(NamedTuple):
         return WeightPosterior(np.einsum("kar,ka->kr", inverse_root, half), inverse_root)
 
     def scaled(self, points: Floats) -> Floats:
-        """Points (n, D) as the model sees them."""
+        """Points (n, D) in the model's units."""
         columns = [axis.scale(points[:, d]) for d, axis in enumerate(self.grid)]
         return np.stack(columns, axis=1)
 
@@ -168,7 +166,7 @@ class PosteriorView(NamedTuple):
         return np.stack(columns, axis=1)
 
     def located(self, points: Floats) -> Ints:
-        """The cells (n, D) of points; −1 on an axis where a point stands between axis points."""
+        """The cells (n, D) of points; −1 on an axis where a point lies between axis points."""
         columns = [axis.locate(points[:, d]) for d, axis in enumerate(self.grid)]
         return np.stack(columns, axis=1)
 

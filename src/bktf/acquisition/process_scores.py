@@ -1,4 +1,4 @@
-"""Scores under draws that are a Gaussian process, alone or beside components.
+"""Scores under draws with a Gaussian process, alone or with components.
 
 Within a draw f is normal at every point, so each score is a closed form of its moments there.
 """
@@ -6,24 +6,23 @@ Within a draw f is normal at every point, so each score is a closed form of its 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bktf._typing import Bools, Floats, Ints
 from bktf.acquisition import process_loops as loops
 from bktf.acquisition.posterior_view import GridFactors, PosteriorView
 from bktf.acquisition.scores import MAX_COMPARED, thresholds_of_draws
 from bktf.gaussian_process import SQRT5, ConditionalProcess, condition_process
-from bktf.product_forms import Floats, Ints
 from bktf.product_forms import cp_tensors as cp
 
-MAX_DRAWS = 16  # draws that take part; each costs n² for every cell that is looked at
+MAX_DRAWS = 16  # draws that are used; each costs O(n²) per cell
 
 
 class GivenPending(NamedTuple):
-    """Some of the draws of a process, given what each of them draws at pending points."""
+    """A subset of the draws of a process, each conditioned on its values at pending points."""
 
     process: ConditionalProcess
     thresholds: Floats  # (K,)
-    kept: Ints  # (K,) which draws they are
+    kept: Ints  # (K,) their indices among all draws
 
 
 def given_pending(
@@ -32,7 +31,7 @@ def given_pending(
     pending: Floats,
     rng: np.random.Generator,
 ) -> GivenPending:
-    """Some of the draws, with pending points (p, D) observed where each draws them to be."""
+    """A subset of the draws; each takes its own sample at pending points (p, D) as observed."""
     assert view.process is not None
     process, kept = view.process.thinned(MAX_DRAWS)
     if not len(pending):
@@ -69,7 +68,7 @@ class ProcessScore(NamedTuple):
         return MAX_COMPARED
 
     def starting_cells(self) -> Ints:
-        """None: the maxima of draws are not known."""
+        """None, because the maxima of draws are not known."""
         return np.empty((0, len(self.tables)), dtype=np.int64)
 
     def moments(self, cells: Ints) -> cp.Moments:
@@ -128,10 +127,10 @@ class ProcessBoxScore(NamedTuple):
         value = loops.log_improvement_and_gradient(*self._arguments(), point, gradient)
         return float(value), gradient
 
-    def _arguments(self) -> tuple[NDArray[np.float64] | NDArray[np.bool_], ...]:
+    def _arguments(self) -> tuple[Floats | Bools, ...]:
         draws = self.process
         return (
-            draws.observed, draws.on_levels, self.inverse, draws.shares, draws.sizes,
+            draws.observed, draws.on_levels, self.inverse, draws.shares, draws.prior_variances,
             draws.coefficients, draws.roots, self.thresholds,
         )  # fmt: skip
 

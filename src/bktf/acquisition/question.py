@@ -1,4 +1,4 @@
-"""What a caller of `choose` asks, checked, and as a question about cells or about scaled points."""
+"""The arguments of `choose`, checked, and the grid or box that they define."""
 
 import math
 from collections.abc import Callable
@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bktf._typing import Floats, Ints
 from bktf.acquisition.box_search import Box
 from bktf.acquisition.grid_search import Grid
 from bktf.acquisition.posterior_view import PosteriorView
 from bktf.axis_kernels import SAME_POINT
-from bktf.product_forms import Floats, Ints
 
 ACQUISITIONS = ("ei", "ucb", "max", "thompson")
 N_STARTING_INCUMBENTS = 16  # best observed points that are among the starts on a grid
 N_NEAR_INCUMBENTS = 4  # best observed points around which a search of a box tries candidates
-POOL_TOLERANCE = 1e-12  # relative: a listed feasible point is the axis point this near
+POOL_TOLERANCE = 1e-12  # relative distance up to which a feasible point equals an axis point
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class Question:
 
 
 def check_acquisition(acquisition: str) -> None:
-    """Refuse a name that is no acquisition."""
+    """Raise an error unless this is the name of an acquisition."""
     if acquisition not in ACQUISITIONS:
         names = ", ".join(map(repr, ACQUISITIONS))
         raise ValueError(f"acquisition must be one of {names}; got {acquisition!r}")
 
 
 def check_beta(beta: float) -> None:
-    """Refuse a weight that is negative or no number."""
+    """Raise an error unless beta is a finite number of at least 0."""
     is_number = isinstance(beta, int | float | np.number) and not isinstance(beta, bool)
     if not is_number or not math.isfinite(beta) or beta < 0:
         raise ValueError(f"beta must be a number of at least 0; got {beta!r}")
@@ -78,7 +78,7 @@ class Domain:
 
     @property
     def scaled_axes(self) -> tuple[Floats, ...]:
-        """The same as the model sees them."""
+        """The same in the model's units."""
         pairs = zip(self.view.grid, self.axes, strict=True)
         return tuple(axis.scale(points) for axis, points in pairs)
 
@@ -108,7 +108,7 @@ class Domain:
         """The chance of success as a function of cells (n, D)."""
         chance = self.question.chance
         on_axes = getattr(chance, "on_axes", None)
-        if on_axes is not None:  # it knows a faster way for points of a grid
+        if on_axes is not None:  # a faster method for points of a grid
             faster: Callable[[NDArray[Any]], Floats] = on_axes(self.axes)
             return faster
         return None if chance is None else lambda cells: chance(self.points(cells))
@@ -137,7 +137,7 @@ class Domain:
         return None if chance is None else lambda points: chance(self.view.unscaled(points))
 
     def _excluded(self) -> set[tuple[int, ...]]:
-        """The cells that must not be chosen; a point between axis points stands on none."""
+        """The cells that must not be chosen; a point between axis points has none."""
         cells = self.view.located(self.taken)
         is_cell = (cells >= 0).all(axis=1)
         for d, j in self.fixed.items():

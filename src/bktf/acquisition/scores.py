@@ -1,8 +1,8 @@
-"""What a score is: a function of cells of a grid, or of points of a box, to be maximised.
+"""The interface of scores: functions of cells of a grid, or of points of a box, to be maximised.
 
-A score is made from the draws of a posterior (`component_scores`, `process_scores`) and handed to
-the search of its domain (`grid_search`, `box_search`). What else a score can do is optional and
-asked for by `isinstance`: an exact maximum, a compiled ascent.
+A score is made from the draws of a posterior (`component_scores`, `process_scores`) and passed to
+the search of its domain (`grid_search`, `box_search`). An exact maximum and a compiled ascent are
+optional; the searches test for them by `isinstance`.
 """
 
 from collections.abc import Callable, Set
@@ -12,8 +12,8 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from bktf._typing import Floats, Ints
 from bktf.acquisition.found import Found
-from bktf.product_forms import Floats, Ints
 
 Cell = tuple[int, ...]
 
@@ -28,7 +28,7 @@ class Score(Protocol):
     def is_log(self) -> bool:
         """Whether values are logarithms of an expected improvement."""
 
-    def values(self, places: NDArray[Any]) -> Floats:
+    def values(self, candidates: NDArray[Any]) -> Floats:
         """Values (n,) at cells or points."""
 
 
@@ -76,8 +76,8 @@ S = TypeVar("S", bound=Score)
 class ChanceWeighted(Generic[S]):
     """A score weighted by the chance that a trial succeeds.
 
-    What a cell or point promises beyond `worst` counts only where the trial succeeds. For an
-    expected improvement `worst` is 0, for other scores the worst observed value.
+    The part of a score above `worst` is multiplied by that chance. For an expected improvement
+    `worst` is 0, for other scores the worst observed value.
     """
 
     plain: S
@@ -89,13 +89,13 @@ class ChanceWeighted(Generic[S]):
         """As the plain score."""
         return self.plain.is_log
 
-    def values(self, places: NDArray[Any]) -> Floats:
+    def values(self, candidates: NDArray[Any]) -> Floats:
         """Weighted values (n,)."""
-        return self.weigh(self.plain.values(places), places)
+        return self.weigh(self.plain.values(candidates), candidates)
 
-    def weigh(self, values: Floats, places: NDArray[Any]) -> Floats:
+    def weigh(self, values: Floats, candidates: NDArray[Any]) -> Floats:
         """Weighted values from plain ones that are known already."""
-        chance = np.clip(self.chance(places), MIN_CHANCE, 1.0)
+        chance = np.clip(self.chance(candidates), MIN_CHANCE, 1.0)
         if self.is_log:
             return np.asarray(values + np.log(chance))
         weighted = self.worst + (values - self.worst) * chance
@@ -103,5 +103,5 @@ class ChanceWeighted(Generic[S]):
 
 
 def thresholds_of_draws(best: float, at_pending: Floats) -> Floats:
-    """What each draw must exceed, (K,): `best`, or its largest value at pending points (K, p)."""
+    """The threshold of each draw, (K,): `best`, or its largest value at pending points (K, p)."""
     return np.asarray(np.maximum(best, at_pending.max(axis=1, initial=-np.inf)))

@@ -6,8 +6,8 @@ independent, so every operation is a sum over m levels, in O(m). The odds ρ / (
 of a length-scale: the larger they are, the more similar the levels.
 
 Full covariance. All components of an axis share one covariance matrix Σ. Its prior is inverse
-Wishart with m + EXTRA_DOF degrees of freedom and scale (EXTRA_DOF − 1)·I, so its mean is I for any
-number m of levels. Given Σ the factors are drawn by `dense`; given the factors Σ is conjugate.
+Wishart with m + EXTRA_DOF degrees of freedom and scale (EXTRA_DOF − 1)·I. Its mean is then I for
+any number m of levels. Given Σ the factors are drawn by `dense`; given the factors Σ is conjugate.
 
 Paper: section 6. Differs: D12, D13.
 """

@@ -4,8 +4,8 @@ from bktf.components import gibbs
 from bktf.components.chain_state import Problem, State
 from bktf.components.chains import ChainResult, KnownFactors, run_chain, states_between
 from bktf.components.component_draws import ComponentDraws
+from bktf.components.noise_updates import noise_operations
 from bktf.components.residual_draws import ResidualDraws
-from bktf.components.residual_process import noise_operations
 
 __all__ = [
     "ChainResult",

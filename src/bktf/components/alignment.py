@@ -1,32 +1,33 @@
 """Factors that can be compared between draws.
 
-A CP form does not change when components trade places, when two factors change sign together, or
-when one factor grows as another shrinks; the sampler visits all of these. Alignment undoes that:
-every factor gets root mean square 1 over its axis, and order and signs are chosen to agree with a
-common reference.
+A CP form is invariant to permutations of components, to sign changes of two factors, and to a scale
+that moves from one factor to another. The sampler visits all of these. Alignment removes
+them: every factor is scaled to root mean square 1 over its axis, and order and signs are matched to
+a common reference.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bktf._typing import Bools, Floats
 
-PASSES = 3  # the reference is one draw, then twice the mean of what was aligned to it
+PASSES = 3  # the reference is one draw, then twice the mean of the aligned draws
 FLAT = 1e-300  # root mean squares below this count as zero
+MIN_COSINE = 1e-12  # added to |cosine|, so that its logarithm is finite
+NO_MATCH = -1e9  # score of components that must not be matched
 
 
 class Aligned(NamedTuple):
-    """Factors per axis (K, R, m_d) with unit root mean square, and the weights (K, R) that go with them."""
+    """Factors per axis (K, R, m_d) with unit root mean square, and their weights (K, R)."""
 
     factors: tuple[Floats, ...]
     weights: Floats
 
 
-def align(factors: Sequence[Floats], weights: Floats, active: NDArray[np.bool_]) -> Aligned:
-    """Match sign, order and scale of the components across draws; the form itself stays the same."""
+def align(factors: Sequence[Floats], weights: Floats, active: Bools) -> Aligned:
+    """Match sign, order and scale of the components across draws; f does not change."""
     from scipy.optimize import linear_sum_assignment  # heavy, and only needed here
 
     n_draws, n_components = weights.shape
@@ -37,9 +38,7 @@ def align(factors: Sequence[Floats], weights: Floats, active: NDArray[np.bool_])
         size = np.where(active[:, d] & (size > FLAT), size, 1.0)
         weights *= size
         unit.append(factor / size[:, :, None])
-    comparable = (active[:, None, :] == active[None, :, :]).all(
-        axis=2
-    )  # components with the same active set
+    same_axes = (active[:, None, :] == active[None, :, :]).all(axis=2)
 
     order = np.tile(np.arange(n_components), (n_draws, 1))
     signs = np.ones((n_draws, n_components, len(unit)))
@@ -48,17 +47,16 @@ def align(factors: Sequence[Floats], weights: Floats, active: NDArray[np.bool_])
     for _ in range(PASSES):
         cosines = np.stack(
             [
-                np.einsum("kam,bm->kab", u, r) / _lengths(u, r)
+                np.einsum("kam,bm->kab", u, r) / _norm_products(u, r)
                 for u, r in zip(unit, reference, strict=True)
             ],
             axis=3,
         )  # (K, R, R, D): component a of a draw against component b of the reference
-        score = np.log(np.abs(cosines) + 1e-12).sum(axis=3)
-        score[:, ~comparable] = -1e9
+        score = np.log(np.abs(cosines) + MIN_COSINE).sum(axis=3)
+        score[:, ~same_axes] = NO_MATCH
         for k in range(n_draws):
-            order[k] = linear_sum_assignment(-score[k].T)[
-                1
-            ]  # order[k, b]: which component plays part b
+            # order[k, b]: the component of draw k that matches component b of the reference
+            order[k] = linear_sum_assignment(-score[k].T)[1]
         matched = np.take_along_axis(cosines, order[:, None, :, None], axis=1)[:, 0]
         signs = np.where(matched < 0, -1.0, 1.0)
         reference = [
@@ -69,8 +67,8 @@ def align(factors: Sequence[Floats], weights: Floats, active: NDArray[np.bool_])
     return Aligned(aligned, weights[rows, order] * signs.prod(axis=2))
 
 
-def _lengths(u: Floats, r: Floats) -> Floats:
-    """Products of Euclidean lengths, (K, R, R), never zero."""
+def _norm_products(u: Floats, r: Floats) -> Floats:
+    """Products of the Euclidean norms, (K, R, R), never zero."""
     return np.asarray(
         np.maximum(
             np.linalg.norm(u, axis=2)[:, :, None] * np.linalg.norm(r, axis=1)[None, None, :], FLAT

@@ -1,4 +1,4 @@
-"""Chains: from a problem to kept draws on whole axes, in short calls so that Ctrl-C is noticed."""
+"""Chains: from a problem to draws on all axis points, in short calls so that Ctrl-C works."""
 
 import threading
 from typing import NamedTuple
@@ -12,14 +12,14 @@ from bktf.components import gibbs
 from bktf.components.chain_state import Draws, Problem, State, Work
 from bktf.gaussian_process import n_logs
 
-FIRST_CALL = 0.02  # seconds the first call should take by the rough costs below
-PER_OBSERVATION = 1e-8  # seconds a step spends on an observation
-PER_POINT = 3e-7  # seconds a step, or a fill, spends on an axis point
+FIRST_CALL = 0.02  # seconds that the first call should take, by the rough costs below
+PER_OBSERVATION = 1e-8  # seconds of a step per observation
+PER_POINT = 3e-7  # seconds of a step, or of a draw at new points, per axis point
 NO_MATRIX: Floats = np.zeros((1, 1))
 
 
 class ChainResult(NamedTuple):
-    """The kept draws of one chain."""
+    """The draws of one chain after burn-in."""
 
     lengthscales: Floats  # (K, R, D), NaN where a component is not active or the axis has none
     states: tuple[Floats, ...]  # per axis (K, R, m_d, state size)
@@ -31,16 +31,16 @@ class ChainResult(NamedTuple):
 
 
 def matrix_of(axis: Axis) -> Floats:
-    """The covariance given for an axis, or a stand-in that no kernel reads."""
+    """The covariance given for an axis, or a placeholder that no kernel reads."""
     return NO_MATRIX if axis.kernel.covariance is None else axis.kernel.covariance
 
 
 class KnownFactors(NamedTuple):
-    """The factors of one axis where they are known."""
+    """The factors of one axis at known coordinates."""
 
     axis: Axis
-    lengthscales: Floats  # (K, R); NaN marks an inactive component, 0 a kernel without one
-    offsets: Floats  # (K, R) what the factors vary around
+    lengthscales: Floats  # (K, R); NaN: inactive component, 0: kernel without one
+    offsets: Floats  # (K, R) prior means of the factors
     coords: Floats  # (m,) scaled, increasing
     states: Floats  # (K, R, m, S) factor and scaled derivatives
 
@@ -50,7 +50,7 @@ def states_between(
 ) -> Floats:
     """A joint draw of the states (K, R, u, S) at new scaled coordinates, which increase."""
     axis, coords = known.axis, known.coords
-    states = around_offsets(known.states, known.offsets)
+    states = without_offsets(known.states, known.offsets)
     n_draws, n_components, _, size = states.shape
     out = np.zeros((n_draws, n_components, new_coords.size, size))
     if new_coords.size == 0:
@@ -61,18 +61,18 @@ def states_between(
 
     def advance(first: int, count: int) -> None:
         between_points.draw_all_between(
-            draw, kind, axis.period, matrix_of(axis), known.lengthscales, coords, states, new_coords, *plan, out, first,
-            first + count, rng,
+            draw, kind, axis.period, matrix_of(axis), known.lengthscales, coords, states,
+            new_coords, *plan, out, first, first + count, rng,
         )  # fmt: skip
 
     run_in_short_calls(
-        n_draws, first_guess(axis, n_components, coords.size + new_coords.size), advance, stop
+        n_draws, first_call_size(axis, n_components, coords.size + new_coords.size), advance, stop
     )
     out[..., 0] += known.offsets[:, :, None]
     return out
 
 
-def around_offsets(states: Floats, offsets: Floats) -> Floats:
+def without_offsets(states: Floats, offsets: Floats) -> Floats:
     """States (K, R, m, S) of factors without their offsets (K, R)."""
     if not offsets.any():
         return states
@@ -84,7 +84,7 @@ def around_offsets(states: Floats, offsets: Floats) -> Floats:
 def moments_between(known: KnownFactors, new_coords: Floats) -> tuple[Floats, Floats]:
     """Mean and variance (K, R, u) of the factors at each new scaled coordinate."""
     axis, coords = known.axis, known.coords
-    states = around_offsets(known.states, known.offsets)
+    states = without_offsets(known.states, known.offsets)
     n_draws, n_components = states.shape[:2]
     means, variances = np.empty((2, n_draws, n_components, new_coords.size))
     kind = axis.kernel.kind
@@ -93,23 +93,29 @@ def moments_between(known: KnownFactors, new_coords: Floats) -> tuple[Floats, Fl
 
     def advance(first: int, count: int) -> None:
         between_points.all_moments_between(
-            moments, kind, axis.period, matrix_of(axis), known.lengthscales, coords, states, new_coords, *plan, means,
-            variances, first, first + count,
+            moments, kind, axis.period, matrix_of(axis), known.lengthscales, coords, states,
+            new_coords, *plan, means, variances, first, first + count,
         )  # fmt: skip
 
-    guess = first_guess(axis, n_components, coords.size + new_coords.size)
-    run_in_short_calls(n_draws, guess, advance, threading.Event())
+    first_size = first_call_size(axis, n_components, coords.size + new_coords.size)
+    run_in_short_calls(n_draws, first_size, advance, threading.Event())
     means += known.offsets[:, :, None]
     return means, variances
 
 
-def first_guess(axis: Axis, n_components: int, n_points: int) -> int:
-    """Draws whose factors on one axis the first call should take."""
+def first_call_size(axis: Axis, n_components: int, n_points: int) -> int:
+    """The number of draws in the first call for the factors of one axis."""
     return (
         1
         if axis.kernel.is_dense
         else int(FIRST_CALL / (max(n_components, 1) * n_points * PER_POINT))
     )
+
+
+def steps_per_sweep(problem: Problem) -> int:
+    """One step for each block and axis, and one for noise, weights and covariances together."""
+    n_components, n_dims = problem.active.shape
+    return int((1 if problem.shared else n_components) * n_dims + 1)
 
 
 def run_chain(
@@ -121,10 +127,10 @@ def run_chain(
     rngs: tuple[np.random.Generator, np.random.Generator],
     progress: Progress,
 ) -> ChainResult:
-    """Run one chain from `state` (overwritten) and fill the axes of its kept draws.
+    """Run one chain from `state`, which is overwritten, and draw the factors at all axis points.
 
-    Sweeps are their number and how many of them to drop. The second of the random generators is for
-    filling, so a finer axis does not change where the chain goes.
+    sweeps: the number of sweeps, and how many of them are burn-in. The second random generator is
+    for the points that were not observed, so that a finer axis does not change the chain.
     """
     n_sweeps, n_burn_in = sweeps
     chain_rng, fill_rng = rngs
@@ -143,7 +149,7 @@ def run_chain(
         np.empty(n_kept),
         np.empty((n_kept, n_logs(n_dims))),
     )
-    per_sweep = gibbs.steps_per_sweep(problem)
+    per_sweep = steps_per_sweep(problem)
 
     def advance(step: int, count: int) -> None:
         gibbs.run(problem, state, work, draws, n_burn_in, per_sweep, step, count, chain_rng)
@@ -151,9 +157,8 @@ def run_chain(
 
     cost = block * (n * PER_OBSERVATION + n_coords / n_dims * PER_POINT)
     has_process = problem.process.log_means.size > 0
-    dense = any(
-        axis.kernel.is_dense for axis in axes
-    )  # costs that grow faster than linearly are found out by trying
+    # Costs that grow faster than linearly are measured from a first call of one step.
+    dense = any(axis.kernel.is_dense for axis in axes)
     run_in_short_calls(
         n_sweeps * per_sweep,
         1 if dense or has_process else int(FIRST_CALL / cost),
@@ -165,23 +170,23 @@ def run_chain(
     for d, axis in enumerate(axes):
         scaled = axis.scale(axis.points)
         size = operations.state_size(axis.kernel.kind)
-        seen = draws.factors[:, :, problem.starts[d] : problem.starts[d + 1], :size]
+        observed_states = draws.factors[:, :, problem.starts[d] : problem.starts[d + 1], :size]
         if observed[d].size == axis.size:
-            states.append(np.ascontiguousarray(seen))
+            states.append(np.ascontiguousarray(observed_states))
             continue
-        unseen = np.setdiff1d(np.arange(axis.size), observed[d])
-        whole = np.empty((n_kept, n_components, axis.size, size))
-        whole[:, :, observed[d]] = seen
+        new = np.setdiff1d(np.arange(axis.size), observed[d])
+        all_states = np.empty((n_kept, n_components, axis.size, size))
+        all_states[:, :, observed[d]] = observed_states
         lengthscales = np.ascontiguousarray(draws.lengthscales[:, :, d])
         known = KnownFactors(
             axis,
             lengthscales,
             draws.offsets[:, :, d],
             scaled[observed[d]],
-            np.ascontiguousarray(seen),
+            np.ascontiguousarray(observed_states),
         )
-        whole[:, :, unseen] = states_between(known, scaled[unseen], progress.stop, fill_rng)
-        states.append(whole)
+        all_states[:, :, new] = states_between(known, scaled[new], progress.stop, fill_rng)
+        states.append(all_states)
     return ChainResult(
         draws.lengthscales,
         tuple(states),

@@ -14,8 +14,8 @@ from bktf.components.alignment import Aligned, align
 from bktf.components.chains import KnownFactors, moments_between, states_between
 from bktf.product_forms import Moments, cp_tensors
 
-MAX_GRID = 20_000_000  # cells that `grid_moments` is willing to hold, 160 MB per array
-MIN_VARIANCE_SHARE = 0.01  # of the variance, that a component must have to count for the rank
+MAX_GRID = 20_000_000  # cells of `grid_moments`, 160 MB per array
+MIN_VARIANCE_SHARE = 0.01  # of the variance of f; a component with less does not count for the rank
 OFF_GRID_STREAM = 1  # spawn key of the fit's seed for draws between axis points
 
 
@@ -25,16 +25,12 @@ class ComponentDraws:
 
     axes: tuple[Axis, ...]
     active: Bools  # (R, D)
-    lengthscales: (
-        Floats  # (K, R, D); odds of the correlation on a category; NaN where there is none
-    )
+    lengthscales: Floats  # (K, R, D); odds of the correlation on a category; NaN: none
     states: tuple[Floats, ...]  # per axis (K, R, m_d, state size): factor and scaled derivatives
     weights: Floats  # (K, R)
     noise_precision: Floats  # (K,)
-    weight_vars: (
-        Floats  # (K, R) prior variances of the weights: all the same, unless the rank adapts
-    )
-    offsets: Floats  # (K, R, D) what factors vary around; 0 without offsets
+    weight_vars: Floats  # (K, R) prior variances of the weights; equal, unless the rank adapts
+    offsets: Floats  # (K, R, D) prior means of the factors; 0 without offsets
     shared_lengthscales: bool
     seed: int
 
@@ -42,7 +38,7 @@ class ComponentDraws:
 
     @property
     def components(self) -> "ComponentDraws":
-        """The part of the draws that is a sum of products of factors: all of it."""
+        """The sum of products of factors: these draws themselves."""
         return self
 
     @property
@@ -62,13 +58,13 @@ class ComponentDraws:
 
     @property
     def correlations(self) -> Floats:
-        """Correlation between any two levels of a categorical axis, (K, R, D); NaN on other axes."""
+        """Correlation between any two levels of a category, (K, R, D); NaN on other axes."""
         is_categorical = [axis.kernel.kind == dense.EQUAL_CORRELATION for axis in self.axes]
         return np.where(is_categorical, self.lengthscales / (1.0 + self.lengthscales), np.nan)
 
     @property
     def ranks(self) -> Ints:
-        """In each draw, how many components have a share of the variance of f over the grid, (K,)."""
+        """The number of components that matter for the variance of f over the grid, (K,)."""
         square = self.weights**2
         first = np.ones_like(square)
         for factor in self.factors:
@@ -79,7 +75,7 @@ class ComponentDraws:
         return np.asarray(counted.sum(axis=1) * (total > 0))
 
     def level_covariance(self, d: int) -> Floats:
-        """Posterior mean of the covariance between the levels of an axis with a learned one, (m_d, m_d).
+        """Posterior mean of the learned covariance between the levels of an axis, (m_d, m_d).
 
         The mean over draws of the exact conditional mean given each draw's factors.
         """
@@ -100,7 +96,7 @@ class ComponentDraws:
         return cp_tensors.values(tables, self.weights, index)
 
     def draw_each(self, points: Floats, rng: np.random.Generator) -> Floats:  # noqa: ARG002
-        """Draws of f at points, (K, n), where it does not matter whether they are joint."""
+        """Draws of f at points, (K, n); here the same as joint ones."""
         return self.draw_at(points)
 
     def moments(self, points: Floats) -> Moments:
@@ -117,8 +113,8 @@ class ComponentDraws:
     def covariances_by_draw(self, points: Floats) -> Floats:
         """Covariances of f between points within each draw, (K, n, n).
 
-        Between axis points the factors' remaining variances at different points count as
-        independent.
+        Between axis points, the conditional variances of the factors at different points are taken
+        as independent.
         """
         n = len(points)
         covariance = np.zeros((self.n_draws, n, n))
@@ -126,7 +122,7 @@ class ComponentDraws:
         return covariance
 
     def induced_covariances(self, first: Floats, second: Floats) -> Floats:
-        """The covariance between points that each draw's factors and the weights' sizes induce, (K, n, n2).
+        """The covariance between points induced by each draw's factors and weights, (K, n, n2).
 
         Paper: eq. (10), the second layer of the deep-GP view.
         """
@@ -172,7 +168,7 @@ class ComponentDraws:
         return quantities
 
     def axis_lengthscales(self, d: int) -> Floats:
-        """Length-scales (K, R) as compiled code wants them: NaN not active, 0 where there is none."""
+        """Length-scales (K, R) for compiled code: NaN where not active, 0 where there is none."""
         if self.axes[d].kernel.has_lengthscale:
             return np.ascontiguousarray(self.lengthscales[:, :, d])
         return np.where(self.active[:, d], np.zeros((self.n_draws, 1)), np.nan)
@@ -188,41 +184,41 @@ class ComponentDraws:
             self.states[d],
         )
 
-    # --- factor values at the coordinates that occur -----------------------------------------
+    # --- factor values at the distinct coordinates of points ---------------------------------
 
-    def _occurring(self, d: int, column: Floats) -> tuple[Ints, Floats, Ints]:
-        """Axis points that occur in a column, scaled coordinates off the axis, and each entry's index."""
+    def _distinct_coordinates(self, d: int, column: Floats) -> tuple[Ints, Floats, Ints]:
+        """Distinct axis points and other scaled coordinates in a column, and indices into both."""
         axis = self.axes[d]
         located = axis.locate(column)
-        on, on_index = np.unique(located[located >= 0], return_inverse=True)
-        off, off_index = np.unique(axis.scale(column[located < 0]), return_inverse=True)
+        on_axis, on_axis_index = np.unique(located[located >= 0], return_inverse=True)
+        off_axis, off_axis_index = np.unique(axis.scale(column[located < 0]), return_inverse=True)
         index = np.empty(len(column), dtype=np.int64)
-        index[located >= 0] = on_index
-        index[located < 0] = on.size + off_index
-        return on, off, index
+        index[located >= 0] = on_axis_index
+        index[located < 0] = on_axis.size + off_axis_index
+        return on_axis, off_axis, index
 
     def _drawn_tables(self, points: Floats) -> tuple[list[Floats], Ints]:
-        """Factor values drawn at the coordinates that occur, and the points as indices into them."""
+        """Factor values drawn at the distinct coordinates, and the points as indices into them."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(OFF_GRID_STREAM,)))
         tables, index = [], np.empty(points.shape, dtype=np.int64)
         for d in range(len(self.axes)):
-            on, off, index[:, d] = self._occurring(d, points[:, d])
-            table = self.states[d][:, :, on, 0]
-            if off.size:
-                drawn = states_between(self.known_factors(d), off, threading.Event(), rng)
+            on_axis, off_axis, index[:, d] = self._distinct_coordinates(d, points[:, d])
+            table = self.states[d][:, :, on_axis, 0]
+            if off_axis.size:
+                drawn = states_between(self.known_factors(d), off_axis, threading.Event(), rng)
                 table = np.concatenate((table, drawn[..., 0]), axis=2)
             tables.append(table)
         return tables, index
 
     def _moment_tables(self, points: Floats) -> tuple[list[Floats], list[Floats], Floats, Ints]:
-        """Means and variances of the factors at the coordinates that occur, weights, and indices into them."""
+        """Arguments of `cp_tensors.moments`: factors' means and variances, weights, indices."""
         means, variances, index = [], [], np.empty(points.shape, dtype=np.int64)
         for d in range(len(self.axes)):
-            on, off, index[:, d] = self._occurring(d, points[:, d])
-            mean = self.states[d][:, :, on, 0]
+            on_axis, off_axis, index[:, d] = self._distinct_coordinates(d, points[:, d])
+            mean = self.states[d][:, :, on_axis, 0]
             variance = np.zeros_like(mean)
-            if off.size:
-                between = moments_between(self.known_factors(d), off)
+            if off_axis.size:
+                between = moments_between(self.known_factors(d), off_axis)
                 mean = np.concatenate((mean, between[0]), axis=2)
                 variance = np.concatenate((variance, between[1]), axis=2)
             means.append(mean)

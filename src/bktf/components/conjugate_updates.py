@@ -1,6 +1,6 @@
-"""Updates in closed form: the noise precision, the weights and what shrinks them, the offsets of factors.
+"""Conjugate updates: noise precision, weights and their shrinkage, offsets of factors.
 
-Each is drawn given everything else; `gibbs` says in which order.
+Each is drawn from its full conditional distribution; `gibbs` defines the order.
 """
 
 import math
@@ -12,7 +12,7 @@ from bktf._compiled import add_multiple, compiled_part, copy_into, draw_normal, 
 
 @compiled_part
 def update_noise(noise_shape, noise_rate, noise_known, residual, noise_precision, rng):
-    """Draw the noise precision (1,) given everything else.
+    """Draw the noise precision (1,) from its full conditional.
 
     Paper: appendix, "Sampling model noise precision".
     """
@@ -25,7 +25,7 @@ def update_noise(noise_shape, noise_rate, noise_known, residual, noise_precision
 
 @compiled_part
 def update_weights(weight_vars, values, products, weights, noise_precision, residual, rng):
-    """Draw all weights given everything else and refresh the residual.
+    """Draw all weights from their joint full conditional and update the residual.
 
     Paper: appendix, "Sampling weight vector".
     """
@@ -46,16 +46,19 @@ def update_weights(weight_vars, values, products, weights, noise_precision, resi
 
 @compiled_part
 def shrinkage_shape(problem, c):
-    """The shape of the gamma variable that shrinks component c and all shrunk ones after it."""
-    for before in range(c):
-        if problem.shrunk[before]:
+    """The shape of the gamma variable that shrinks component c and the shrunk ones after it."""
+    for previous in range(c):
+        if problem.shrunk[previous]:
             return problem.shrinkage_rest
     return problem.shrinkage_first
 
 
 @compiled_part
-def spread_weight_vars(problem, state):
-    """Write the prior variances of the weights: weight_var divided by the product of all gamma variables up to each."""
+def write_weight_vars(problem, state):
+    """Write the prior variances of the weights.
+
+    Each is weight_var divided by the product of all gamma variables up to its component.
+    """
     precision = 1.0 / problem.weight_var
     for c in range(state.weights.size):
         precision *= state.shrinkage[c]
@@ -64,7 +67,7 @@ def spread_weight_vars(problem, state):
 
 @compiled_part
 def update_shrinkage(problem, state, rng):
-    """Draw the gamma variables of the multiplicative gamma process one after the other given the weights.
+    """Draw the variables of the multiplicative gamma process in turn, given the weights.
 
     Paper: section 6, the prior it proposes for learning the rank (Bhattacharya and Dunson 2011).
     """
@@ -83,14 +86,14 @@ def update_shrinkage(problem, state, rng):
             state.shrinkage[c] = (
                 rng.standard_gamma(shrinkage_shape(problem, c) + 0.5 * n_after) / rate
             )
-            spread_weight_vars(problem, state)
+            write_weight_vars(problem, state)
 
 
 @compiled_part
 def update_offset(problem, state, c, d, precisions, targets, rng):
-    """Draw the offset of one factor given how the factor varies around it.
+    """Draw the offset of one factor given the factor's deviations from it.
 
-    Takes it off the targets.
+    The offset is subtracted from targets.
     """
     start = problem.starts[d]
     factor, old = state.factors[c], state.offsets[c, d]

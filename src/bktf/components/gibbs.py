@@ -1,15 +1,13 @@
 """The Gibbs sampler: updates → sweep → run.
 
-The updates of the paper's appendix in the order of its algorithm: for each component and dimension
-the length-scale (the factor integrated out) and the factor, then the noise precision, then the
-weights and what shrinks them; last, covariances that are learned. Where factors have offsets, each
-is drawn just before its factor.
+The updates of the paper's appendix in the order of its algorithm. For each component and dimension:
+the length-scale (with the factor integrated out), the offset if there is one, and the factor. Then
+the noise precision, the weights and their shrinkage, and last the learned covariances.
 
-A *block* is a set of components that move together: each component by itself, or all of them when
-they share length-scales. Within a block, axis after axis, the products of the factors of all other
-axes are a running prefix times a stored suffix, so a sweep costs O(n·D·R) and nothing is ever
-divided. Factors live only at coordinates that were observed; `processes.draw_all_between` fills the
-axes of kept draws later.
+A *block* is a set of components that are updated together: a single one, or all of them when they
+share length-scales. Within a block, the product of the factors of all other axes is a running
+prefix times a stored suffix. So a sweep costs O(n·D·R) and needs no division. During a run the
+factors are stored at observed coordinates only; `between_points` adds the other axis points.
 """
 
 import math
@@ -31,13 +29,14 @@ from bktf._compiled import (
     to_pseudo_observations,
 )
 from bktf.axis_kernels import update_factors
-from bktf.components.chain_state import Problem
 from bktf.components.conjugate_updates import (
     shrinkage_shape,
-    spread_weight_vars,
     update_offset,
     update_shrinkage,
+    write_weight_vars,
 )
+
+MAX_PROPOSALS = 1000  # from a prior, for one inside the bounds
 
 
 @compiled_part
@@ -45,7 +44,7 @@ def draw_prior_lengthscale(problem, d, rng):
     """A length-scale from its prior, 0 where the axis has none."""
     if not problem.learned[d]:
         return 0.0
-    for _ in range(1000):
+    for _ in range(MAX_PROPOSALS):
         proposal = problem.log_means[d] + math.sqrt(problem.log_vars[d]) * rng.standard_normal()
         if LOG_LENGTHSCALE_LOW < proposal < LOG_LENGTHSCALE_HIGH:
             return math.exp(proposal)
@@ -56,9 +55,9 @@ def draw_prior_lengthscale(problem, d, rng):
 def update_on_axis(
     problem, state, d, lengthscale, log_var, directions, precisions, targets, out, rng
 ):
-    """Draw length-scale (unless log_var is 0) and factors of axis d given pseudo-observations.
+    """Draw the length-scale (unless log_var is 0) and factors of axis d; return the former.
 
-    See `processes.Operations`.
+    See `axis_kernels.AxisOperations`.
     """
     start = problem.starts[d]
     end = problem.starts[d + 1]
@@ -83,7 +82,7 @@ def update_on_axis(
 
 @compiled_part
 def store_factor(drawn, offset, start, factor):
-    """Write the states (m, S) of one axis, raised by an offset, into their place among all axes' of a component."""
+    """Write the states (m, S) of one axis plus an offset into the factors of a component."""
     for j in range(drawn.shape[0]):
         for a in range(drawn.shape[1]):
             factor[start + j, a] = drawn[j, a] + (offset if a == 0 else 0.0)
@@ -91,7 +90,7 @@ def store_factor(drawn, offset, start, factor):
 
 @compiled
 def update_covariances(problem, state, from_prior, rng):
-    """Draw the covariance of each axis that learns one, given the factors of its active components or from the prior; writes state."""
+    """Draw the learned covariances given the factors, or from the prior; writes state."""
     n_components = problem.active.shape[0]
     for d in range(problem.full.size):
         if problem.full[d]:
@@ -111,11 +110,9 @@ def update_covariances(problem, state, from_prior, rng):
 
 @compiled
 def draw_prior(problem, state, rng):
-    """Write a draw of everything from the prior into state (products and residual are left stale.
+    """Write a draw from the prior into state, except products and residual; see `refresh`.
 
-    See `refresh`).
-
-    A length-scale is NaN where a component is not active, and 0 on an axis that has none to learn.
+    A length-scale is NaN where a component is not active, and 0 on an axis without one.
     """
     n_components, n_dims = problem.active.shape
     update_covariances(problem, state, True, rng)
@@ -123,7 +120,7 @@ def draw_prior(problem, state, rng):
         start = problem.starts[d]
         m = problem.starts[d + 1] - start
         drawn = np.zeros((1, m, state.factors.shape[2]))
-        nothing = np.zeros((m, 1))
+        no_data = np.zeros((m, 1))
         common = draw_prior_lengthscale(problem, d, rng)
         for c in range(n_components):
             if problem.active[c, d]:
@@ -135,8 +132,8 @@ def draw_prior(problem, state, rng):
                     lengthscale,
                     0.0,
                     np.ones((m, 1, 1)),
-                    nothing,
-                    nothing,
+                    no_data,
+                    no_data,
                     drawn,
                     rng,
                 )
@@ -155,7 +152,7 @@ def draw_prior(problem, state, rng):
         state.shrinkage[c] = 1.0
         if problem.shrunk[c]:
             state.shrinkage[c] = rng.standard_gamma(shrinkage_shape(problem, c))
-    spread_weight_vars(problem, state)
+    write_weight_vars(problem, state)
     for c in range(n_components):
         state.weights[c] = math.sqrt(state.weight_vars[c]) * rng.standard_normal()
     if not problem.noise_known:
@@ -174,7 +171,7 @@ def draw_prior(problem, state, rng):
 
 @compiled
 def refresh(problem, state):
-    """Recompute state.products and state.residual from factors, weights and the residual process."""
+    """Recompute state.products and state.residual from the rest of the state."""
     copy_into(problem.values, state.residual)
     add_multiple(state.residual, -1.0, state.process_values)
     for c in range(problem.active.shape[0]):
@@ -187,7 +184,7 @@ def refresh(problem, state):
 
 @compiled_part
 def enter_block(problem, state, work, first, last):
-    """Write the block's suffix products, empty prefixes, and what the block has to explain into work."""
+    """Write the block's suffix products, initial prefixes and partial residual into work."""
     n_dims = problem.cells.shape[0]
     copy_into(state.residual, work.remainder)
     for c in range(first, last):
@@ -195,7 +192,7 @@ def enter_block(problem, state, work, first, last):
         add_multiple(work.remainder, state.weights[c], state.products[c])
         fill(1.0, work.prefixes[b])
         fill(1.0, work.suffixes[b, n_dims])
-        for d in range(n_dims - 1, 0, -1):  # the suffix from axis 0 on is never asked for
+        for d in range(n_dims - 1, 0, -1):  # the suffix from axis 0 is never used
             multiply(
                 work.suffixes[b, d + 1],
                 state.factors[c],
@@ -216,24 +213,24 @@ def leave_block(state, work, first, last):
 
 @compiled_part
 def gather_block(problem, state, work, members, first, last, d, directions, precisions, targets):
-    """Write what the data say about the factors of axis d of a block's members, jointly.
+    """Write pseudo-observations of the factors of axis d, jointly for the block's members.
 
-    Writes work.sensitivities too.
+    Also writes work.sensitivities.
     """
     m, q = precisions.shape
-    explained = work.remainder
-    if q < last - first:  # components of the block without this axis keep their share
-        explained = work.remainder.copy()
-        share = np.empty(explained.size)
+    partial_residual = work.remainder
+    if q < last - first:  # subtract the components of the block that do not use this axis
+        partial_residual = work.remainder.copy()
+        contribution = np.empty(partial_residual.size)
         for c in range(first, last):
             if not problem.active[c, d]:
                 scaled_product(
                     state.weights[c],
                     work.prefixes[c - first],
                     work.suffixes[c - first, d + 1],
-                    share,
+                    contribution,
                 )
-                add_multiple(explained, -1.0, share)
+                add_multiple(partial_residual, -1.0, contribution)
     for k in range(q):
         b = members[k] - first
         scaled_product(
@@ -247,7 +244,7 @@ def gather_block(problem, state, work, members, first, last, d, directions, prec
     gather_evidence(
         problem.cells[d],
         work.sensitivities,
-        explained,
+        partial_residual,
         state.noise_precision[0],
         information,
         matrices,
@@ -309,22 +306,18 @@ def update_axis(problem, state, work, first, last, d, rng):
 
 @compiled_part
 def update_noise_and_weights(problem, state, rng):
-    """Draw noise precision and weights, and the residual process where there is one.
+    """Draw noise precision and weights, and the residual process if there is one.
 
     See `residual_process`.
     """
     process = problem.process
     problem.noise_operations.update(
-        process.separations, process.on_levels, process.log_means, process.log_vars, problem.noise_shape, problem.noise_rate,
-        1 if problem.noise_known else 0, state.weight_vars, problem.values, state.products, state.weights, state.process_logs,
+        process.separations, process.on_levels, process.log_means, process.log_vars,
+        problem.noise_shape, problem.noise_rate,
+        1 if problem.noise_known else 0, state.weight_vars, problem.values, state.products,
+        state.weights, state.process_logs,
         state.noise_precision, state.process_values, state.residual, rng,
     )  # fmt: skip
-
-
-def steps_per_sweep(problem: Problem) -> int:
-    """A sweep is one step for each block and axis, and one for noise, weights and covariances together."""
-    n_components, n_dims = problem.active.shape
-    return int((1 if problem.shared else n_components) * n_dims + 1)
 
 
 @compiled_part
@@ -348,11 +341,9 @@ def take_step(problem, state, work, position, rng):
 
 @compiled
 def run(problem, state, work, draws, n_burn_in, per_sweep, step, n_steps, rng):
-    """Take n_steps steps from step number `step` of a run.
+    """Do n_steps steps from step number `step`; store each sweep after burn-in in draws.
 
-    Write each finished sweep after burn-in into draws.
-
-    Step 0 first brings the state's products and residual up to date.
+    Step 0 first computes the state's products and residual.
     """
     if step == 0:
         refresh(problem, state)
@@ -365,7 +356,7 @@ def run(problem, state, work, draws, n_burn_in, per_sweep, step, n_steps, rng):
 
 @compiled_part
 def record(state, draws, k):
-    """Write the state into place k of draws."""
+    """Write the state into draw k."""
     draws.noise_precision[k] = state.noise_precision[0]
     for p in range(state.process_logs.size):
         draws.process_logs[k, p] = state.process_logs[p]

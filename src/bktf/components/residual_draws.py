@@ -1,4 +1,4 @@
-"""K draws of components and a Gaussian process for what they leave over: sums of both."""
+"""K draws of a sum of components and a Gaussian process for their residual."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ from bktf.product_forms import Moments
 
 @dataclass(frozen=True, eq=False)
 class ResidualDraws:
-    """Draws of components, each with a residual process conditioned on what its components leave over."""
+    """Draws of components, each with a process conditioned on the residual of its components."""
 
     components: ComponentDraws
     residual: ProcessDraws
@@ -64,9 +64,11 @@ class ResidualDraws:
         return self.components.draw_at(points) + self.residual.draw_at(points)
 
     def draw_each(self, points: Floats, rng: np.random.Generator) -> Floats:
-        """Draws of f at points, (K, n), each point by itself, which takes less time than joint draws."""
-        each = self.moments_by_draw(points)
-        return np.asarray(each.mean + np.sqrt(each.variance) * rng.standard_normal(each.mean.shape))
+        """Draws of f at points, (K, n), independent between points and so cheaper than joint."""
+        within = self.moments_by_draw(points)
+        return np.asarray(
+            within.mean + np.sqrt(within.variance) * rng.standard_normal(within.mean.shape)
+        )
 
     def moments(self, points: Floats) -> Moments:
         """Mean and variance of f at points over all draws, (n,) each."""

@@ -1,13 +1,11 @@
-"""How the Gibbs sampler draws noise and weights, with or without a Gaussian process for what the components leave over.
+"""Updates of noise and weights, with or without a Gaussian process h for the residual.
 
-The step is a typed pointer that `gibbs` calls without knowing which one it is: conjugate updates
-for components alone, or updates with the values of a residual process h integrated out, after which
-h is drawn at the observations. Where there is no residual process, its code is never compiled.
-Paper: section 6 proposes such a part.
+Both are typed pointers of one signature. Without h the updates are conjugate. With h its values are
+integrated out first, and then h is drawn at the observations. Code of the process is compiled only
+where there is one. Paper: section 6 proposes such a part.
 """
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,7 +41,7 @@ _STEP = (
 
 @compiled_part
 def update_weights_beside_process(noise_root, weight_vars, values, products, weights, rng):
-    """Draw the weights given the factors, h integrated out; noise_root is U of C."""
+    """Draw the weights with h integrated out; noise_root is U with C = Uᵀ·U."""
     n_components = len(products)
     precision = np.zeros((n_components, n_components))
     mean = np.zeros(n_components)
@@ -63,10 +61,10 @@ def update_weights_beside_process(noise_root, weight_vars, values, products, wei
 
 @compiled
 def update_with_process(
-    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights,
-    process_logs, noise_precision, process_values, residual, rng,
+    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars,
+    values, products, weights, process_logs, noise_precision, process_values, residual, rng,
 ):  # fmt: skip
-    """Draw the weights, then parameters and noise precision, all with h integrated out, then h.
+    """Draw weights, parameters and noise precision with h integrated out, then h itself.
 
     Writes weights, process_logs, noise_precision, process_values and residual.
     """
@@ -102,48 +100,35 @@ def update_with_process(
 
 
 @operation(VOID, *_STEP)
-def _conjugate_step(
-    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights,
-    process_logs, noise_precision, process_values, residual, rng,
+def conjugate_step(
+    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars,
+    values, products, weights, process_logs, noise_precision, process_values, residual, rng,
 ):  # fmt: skip
     update_noise(noise_shape, noise_rate, noise_known, residual, noise_precision, rng)
     update_weights(weight_vars, values, products, weights, noise_precision, residual, rng)
 
 
 @operation(VOID, *_STEP)
-def _process_step(
-    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights,
-    process_logs, noise_precision, process_values, residual, rng,
+def process_step(
+    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars,
+    values, products, weights, process_logs, noise_precision, process_values, residual, rng,
 ):  # fmt: skip
     update_with_process(
-        separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, weight_vars, values, products, weights,
-        process_logs, noise_precision, process_values, residual, rng,
+        separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known,
+        weight_vars, values, products, weights, process_logs, noise_precision, process_values,
+        residual, rng,
     )  # fmt: skip
 
 
 @operation(VOID, *_MODEL, VECTOR, VECTOR, RNG)
-def _no_process_prior(
+def no_process_prior(
     separations, on_levels, log_means, log_vars, process_logs, process_values, rng
 ):
     pass
 
 
 @operation(VOID, *_MODEL, VECTOR, VECTOR, RNG)
-def _process_prior(separations, on_levels, log_means, log_vars, process_logs, process_values, rng):
+def process_prior(separations, on_levels, log_means, log_vars, process_logs, process_values, rng):
     parameter_updates.draw_prior(
         separations, on_levels, log_means, log_vars, process_logs, process_values, rng
     )
-
-
-class NoiseOperations(NamedTuple):
-    """What the Gibbs sampler calls for noise and weights; pointers of the signatures above."""
-
-    update: Any  # noise, weights and, where there is one, the residual process
-    draw_process_prior: Any  # its parameters and values from the prior
-
-
-def noise_operations(has_residual_process: bool) -> NoiseOperations:
-    """The operations with or without a residual process."""
-    if has_residual_process:
-        return NoiseOperations(_process_step(), _process_prior())
-    return NoiseOperations(_conjugate_step(), _no_process_prior())

@@ -1,24 +1,25 @@
-"""Infinite rank: a Gaussian process with a product kernel, sampled with its values integrated out."""
+"""Infinite rank: a Gaussian process with a product kernel, its values integrated out."""
 
-from bktf.gaussian_process.conditional_process import ConditionalProcess, condition_process, moments
-from bktf.gaussian_process.covariance import LOG_ODDS_HIGH, SQRT5, exponentiate, n_logs
+from bktf.gaussian_process.conditional_process import ConditionalProcess, condition_process
+from bktf.gaussian_process.covariance import LOG_ODDS_HIGH, SQRT5, exponentiate
 from bktf.gaussian_process.process_draws import MAX_GRID as MAX_PROCESS_GRID
 from bktf.gaussian_process.process_draws import (
     ProcessDraws,
     moments_of_every_cell,
     moments_over_draws,
 )
+from bktf.gaussian_process.process_loops import moments, run_sweeps
 from bktf.gaussian_process.process_model import (
     ProcessModel,
     ProcessProblem,
     empty_model,
+    n_logs,
     pair_separations,
 )
 from bktf.gaussian_process.process_sampler import (
     START_NOISE_PRECISION,
     ProcessChain,
     run_process_chain,
-    run_sweeps,
     start_of_chain,
 )
 

@@ -1,56 +1,46 @@
-"""The covariance of the local component along one axis, and over all of them.
+"""The covariance of the process along one axis, and over all of them.
 
-    κ_d = ρ + (1 − ρ)·M(|x_d − x'_d| / l_d)      M: Matérn 5/2, on an axis whose coordinates have an order
-    κ_d = 1 or the correlation of the axis       on an axis of levels, where they are the same or differ
+    κ_d = ρ + (1 − ρ)·M(|x_d − x'_d| / l_d)    on an ordered axis; M: Matérn 5/2
+    κ_d = 1, or the correlation of the axis    for equal, or different, levels of a category
 
-ρ, the share of every axis that is constant, makes the product of κ_d a sum over all subsets of
-axes: with a large ρ it is a constant, main effects and little else; with ρ = 0 everything depends
-on all axes at once.
+ρ is the constant share of every ordered axis. It makes the product of κ_d a sum over all subsets of
+axes. With a large ρ the sum is mostly a constant and main effects; with ρ = 0 only the interaction
+of all axes is left.
 
-Parameters are kept as *logs*: log l_d (of the odds of the correlation on levels) of each axis, log
-a, and the log odds of ρ.
+The parameters are stored as *logs* (D + 2,): log l_d of each axis (on levels the log odds of the
+correlation), the log of the variance a, and the log odds of ρ.
 """
 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bktf._compiled import compiled, compiled_part, fill
 
-Floats = NDArray[np.float64]
-
 SQRT5 = math.sqrt(5.0)
 LOG_ODDS_HIGH = 8.0  # of ρ
-MIN_EXPONENT = -700.0  # exp of less is not told from 0 here
-LOG2_E = 1.4426950408889634
-LN2_HIGH, LN2_LOW = (
-    0.6931471803691238,
-    1.9082149292705877e-10,
-)  # their sum is log 2; the first has few bits, so n·LN2_HIGH is exact
-TO_WHOLE = 1.5 * 2.0**52  # added to a number it leaves the nearest whole one in the last bits
+MIN_EXPONENT = -700.0  # smaller arguments of exp are replaced by this one
+LOG2_E = 1.4426950408889634  # log₂ e
+# Their sum is log 2. The first has few significant bits, so that n·LN2_HIGH is exact.
+LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
+TO_INTEGER = 1.5 * 2.0**52  # added to a number, it leaves the nearest integer in the last bits
+# 1 / k!
 E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12 = (1.0 / math.factorial(k) for k in range(2, 13))
-
-
-def n_logs(n_dims: int) -> int:
-    """How many parameters there are."""
-    return n_dims + 2
 
 
 @compiled
 def exponentiate(x, buffer):
     """Overwrite x ≤ 0 with exp(x) to the last bit or two; buffer is as long as x.
 
-    The library's exp takes one number at a time, and most of a suggestion went into it. These loops
-    the compiler turns into instructions
-    for several numbers: exp(x) = 2ⁿ·exp(r), n the whole number nearest to x / log 2, exp(r) a
-        polynomial, and 2ⁿ an addition to the exponent's bits.
+    The library's exp takes one number at a time, and most of a suggestion was spent there. The
+    compiler vectorises these loops. exp(x) = 2ⁿ·exp(r), where n is the integer nearest to
+    x / log 2. exp(r) is a polynomial, and 2ⁿ is an addition to the bits of the exponent.
     """
     for i in range(x.size):
         v = x[i] if x[i] > MIN_EXPONENT else MIN_EXPONENT
-        shifted = v * LOG2_E + TO_WHOLE
+        shifted = v * LOG2_E + TO_INTEGER
         buffer[i] = shifted
-        n = shifted - TO_WHOLE
+        n = shifted - TO_INTEGER
         r = (v - n * LN2_HIGH) - n * LN2_LOW
         tail = E6 + r * (E7 + r * (E8 + r * (E9 + r * (E10 + r * (E11 + r * E12)))))
         x[i] = 1.0 + r * (1.0 + r * (E2 + r * (E3 + r * (E4 + r * (E5 + r * tail)))))
@@ -61,16 +51,16 @@ def exponentiate(x, buffer):
 
 @compiled_part
 def share_of(log_odds):
-    """ρ."""
+    """ρ from its log odds."""
     return 1.0 / (1.0 + math.exp(-log_odds))
 
 
 @compiled_part
 def correlations_along(distances, on_levels, log, buffer, out):
-    """Write the correlation along one axis, without ρ, into out (P,); buffer is as long.
+    """Write the correlation along one axis, without ρ, into out (P,).
 
     distances (P,): |x_d − x'_d| on the scaled axis; on levels 1 where they differ and 0 where they
-    do not.
+    do not. buffer (P,) is overwritten.
     """
     if on_levels:
         loss = 1.0 / (1.0 + math.exp(log))
@@ -88,18 +78,21 @@ def correlations_along(distances, on_levels, log, buffer, out):
 
 @compiled_part
 def multiply_axis(along, on_levels, share, out):
-    """Multiply out by κ_d, from the correlations along the axis."""
+    """Multiply out by κ_d, given the correlations along the axis."""
     constant = 0.0 if on_levels else share
     for p in range(out.size):
         out[p] *= constant + (1.0 - constant) * along[p]
 
 
 @compiled_part
-def multiply_axes(along, on_levels, share, but, out):
-    """Write the product of κ_d over all axes but one (all where `but` is no axis) into out, from the correlations along them (D, P)."""
+def multiply_axes(along, on_levels, share, skipped, out):
+    """Write the product of κ_d over all axes except `skipped` into out (P,).
+
+    along (D, P): the correlations along the axes. With skipped = D no axis is left out.
+    """
     fill(1.0, out)
     for d in range(on_levels.size):
-        if d != but:
+        if d != skipped:
             multiply_axis(along[d], on_levels[d], share, out)
 
 
@@ -107,17 +100,9 @@ def multiply_axes(along, on_levels, share, but, out):
 def correlate(separations, on_levels, logs, along, out):
     """Write the correlations along each axis into along (D, P) and Π_d κ_d into out (P,).
 
-    Separations (D, P) as in `correlations_along`.
+    separations (D, P): the distances of `correlations_along`.
     """
     n_dims = on_levels.size
     for d in range(n_dims):
         correlations_along(separations[d], on_levels[d], logs[d], out, along[d])
     multiply_axes(along, on_levels, share_of(logs[n_dims + 1]), n_dims, out)
-
-
-def correlations(distances: Floats, on_levels: bool, logs: Floats, shares: Floats) -> Floats:
-    """κ_d at distances, in a last dimension for each of K draws with these parameters of the axis and these ρ, (K,) both."""
-    if on_levels:
-        return np.where((distances > 0.0)[..., None], 1.0 / (1.0 + np.exp(-logs)), 1.0)
-    r = distances[..., None] * (SQRT5 * np.exp(-logs))
-    return np.asarray(shares + (1.0 - shares) * (1.0 + r + r * r / 3.0) * np.exp(-r))

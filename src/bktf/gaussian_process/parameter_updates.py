@@ -1,10 +1,9 @@
-"""Updates of the parameters of a Gaussian process h, its values integrated out.
+"""Updates of the parameters of a Gaussian process h, with its values integrated out.
 
-    h ~ GP(0, a·Π_d κ_d)          κ_d: see `covariance`, where the parameters are explained too
+    h ~ GP(0, a·Π_d κ_d)          κ_d and the parameters: see `covariance`
     C = a·Π_d κ_d + I / τ         covariance of n noisy observations of h
 
-C is a dense matrix, so an update costs O(n³). It is held as an upper triangle C = Uᵀ·U; see
-`cholesky`.
+C is dense, so an update costs O(n³). Its upper Cholesky factor is U, C = Uᵀ·U; see `cholesky`.
 """
 
 import math
@@ -34,7 +33,9 @@ from bktf.gaussian_process.covariance import (
 )
 
 SLICE_WIDTH = 2.0  # standard deviations of the prior
+NOISE_DEVIATION = 1.5  # used for log τ, whose prior is not normal
 LOG_SIZE_LOW, LOG_SIZE_HIGH = math.log(1e-8), math.log(1e8)  # of a and τ
+MAX_PROPOSALS = 1000  # from a prior, for one inside the bounds
 
 
 @compiled_part
@@ -51,11 +52,10 @@ def write_rows(values, size, nugget, C):
 
 @compiled_part
 def factor_at(separations, on_levels, logs, noise_precision, along, product, C):
-    """Write the factor U of C at these parameters.
+    """Write the Cholesky factor U of C at these parameters into C.
 
-    Return the log determinant, NaN without a factor.
-
-    along (D, P) and product (P,) are buffer.
+    Return log det C, or NaN where C is not positive definite. along (D, P) and product (P,) are
+    overwritten.
     """
     correlate(separations, on_levels, logs, along, product)
     write_rows(product, math.exp(logs[on_levels.size]), 1.0 / noise_precision, C)
@@ -64,11 +64,9 @@ def factor_at(separations, on_levels, logs, noise_precision, along, product, C):
 
 @compiled
 def log_evidence(product, size, nugget, residual, C, solved):
-    """Log N(residual; 0, C) without its constant, C = size·product + nugget·I.
+    """Log density N(residual; 0, C) up to an additive constant, C = size·product + nugget·I.
 
-    −∞ where C is not positive definite.
-
-    Writes U into C and U⁻ᵀ·residual into solved.
+    −∞ where C is not positive definite. Writes U into C and U⁻ᵀ·residual into solved.
     """
     write_rows(product, size, nugget, C)
     log_det = factor_upper(C)
@@ -81,51 +79,53 @@ def log_evidence(product, size, nugget, residual, C, solved):
 
 @compiled_part
 def log_prior(index, value, log_means, log_vars, noise_shape, noise_rate):
-    """Of one parameter's logarithm: normal, or that of a gamma variable for the noise precision, the last index."""
+    """Log prior density of one parameter's logarithm.
+
+    Normal; for the last index, the noise precision, that of the log of a gamma variable.
+    """
     if index == log_means.size:
         return noise_shape * value - noise_rate * math.exp(value)
-    off = value - log_means[index]
-    return -0.5 * off * off / log_vars[index]
+    deviation = value - log_means[index]
+    return -0.5 * deviation * deviation / log_vars[index]
 
 
 @compiled_part
 def bounds(index, n_dims):
-    """Between which numbers a parameter lies: log l_d, then log a, the log odds of ρ, log τ."""
+    """Lower and upper bound of a parameter: log l_d, then log a, the log odds of ρ, log τ."""
     if index < n_dims:
         return LOG_LENGTHSCALE_LOW, LOG_LENGTHSCALE_HIGH
     return (-LOG_ODDS_HIGH, LOG_ODDS_HIGH) if index == n_dims + 1 else (LOG_SIZE_LOW, LOG_SIZE_HIGH)
 
 
 @compiled_part
-def product_at(index, trial, separations, on_levels, along, others, fresh, buffer, out):
-    """Write Π_d κ_d where the parameter at `index` has its trial value into out.
+def product_at(index, trial, separations, on_levels, along, other_axes, proposed, buffer, out):
+    """Write Π_d κ_d into out, with the trial value of the parameter at `index`.
 
-    For an axis, its new correlations into fresh.
+    For a parameter of one axis, also writes its new correlations into proposed.
 
-    others: the product over all axes but the one that changes; along: the correlations before the
-        change.
+    along: the correlations before the change. other_axes: the product over all axes but that one.
     """
     n_dims = on_levels.size
     share = share_of(trial[n_dims + 1])
     if index < n_dims:
-        correlations_along(separations[index], on_levels[index], trial[index], buffer, fresh)
-        copy_into(others, out)
-        multiply_axis(fresh, on_levels[index], share, out)
+        correlations_along(separations[index], on_levels[index], trial[index], buffer, proposed)
+        copy_into(other_axes, out)
+        multiply_axis(proposed, on_levels[index], share, out)
     elif index == n_dims + 1:
         multiply_axes(along, on_levels, share, n_dims, out)
     else:
-        copy_into(others, out)
+        copy_into(other_axes, out)
 
 
 @compiled
 def update_parameters(
-    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, residual, logs, noise_precision, rng
+    separations, on_levels, log_means, log_vars, noise_shape, noise_rate, noise_known, residual,
+    logs, noise_precision, rng,
 ):  # fmt: skip
-    """One slice update of each parameter and of the noise precision, h integrated out.
+    """One slice update of each parameter and of the noise precision, with h integrated out.
 
-    Overwrites logs and noise_precision.
-
-    A parameter belongs to one axis or to none, so the correlations along the others are kept.
+    Overwrites logs and noise_precision. A parameter affects one axis or none (ρ: all of them), so
+    the correlations along the other axes are computed once.
     """
     n_dims, n_pairs = separations.shape
     n, n_logs = residual.size, logs.size
@@ -133,16 +133,16 @@ def update_parameters(
     for index in range(n_logs):
         trial[index] = logs[index]
     trial[n_logs] = math.log(noise_precision[0])
-    along, others, fresh = np.empty((n_dims, n_pairs)), np.empty(n_pairs), np.empty(n_pairs)
+    along, other_axes, proposed = np.empty((n_dims, n_pairs)), np.empty(n_pairs), np.empty(n_pairs)
     product, buffer, C, solved = np.empty(n_pairs), np.empty(n_pairs), np.empty((n, n)), np.empty(n)
     correlate(separations, on_levels, logs, along, product)
     current = log_evidence(
         product, math.exp(trial[n_dims]), math.exp(-trial[n_logs]), residual, C, solved
     )
     for index in range(n_logs + (0 if noise_known else 1)):
-        multiply_axes(along, on_levels, share_of(trial[n_dims + 1]), index, others)
+        multiply_axes(along, on_levels, share_of(trial[n_dims + 1]), index, other_axes)
         x = trial[index]
-        width = SLICE_WIDTH * (math.sqrt(log_vars[index]) if index < n_logs else 1.5)
+        width = SLICE_WIDTH * (math.sqrt(log_vars[index]) if index < n_logs else NOISE_DEVIATION)
         low, high = bounds(index, n_dims)
         level = (
             current
@@ -154,7 +154,9 @@ def update_parameters(
         left = max(left, low)
         for _ in range(MAX_SHRINKS):
             trial[index] = left + (right - left) * rng.random()
-            product_at(index, trial, separations, on_levels, along, others, fresh, buffer, product)
+            product_at(
+                index, trial, separations, on_levels, along, other_axes, proposed, buffer, product
+            )
             evidence = log_evidence(
                 product, math.exp(trial[n_dims]), math.exp(-trial[n_logs]), residual, C, solved
             )
@@ -165,7 +167,7 @@ def update_parameters(
             ):
                 current = evidence
                 if index < n_dims:
-                    copy_into(fresh, along[index])
+                    copy_into(proposed, along[index])
                 break
             if trial[index] < x:
                 left = trial[index]
@@ -181,8 +183,8 @@ def update_parameters(
 def draw_values(separations, on_levels, logs, noise_precision, residual, out, rng):
     """Write a draw of h at the observations given residual = h + noise into out.
 
-    With the covariance of h as G·Gᵀ, h = G·z and z has the precision I + τ·Gᵀ·G: no jitter, however
-    smooth h is.
+    With the covariance of h as G·Gᵀ, h = G·z and z has the precision I + τ·Gᵀ·G. So no jitter is
+    needed, however smooth h is.
     """
     n = residual.size
     along, product = np.empty(separations.shape), np.empty(separations.shape[1])
@@ -218,7 +220,7 @@ def draw_parameters(n_dims, log_means, log_vars, logs, rng):
     for index in range(logs.size):
         low, high = bounds(index, n_dims)
         logs[index] = log_means[index]
-        for _ in range(1000):
+        for _ in range(MAX_PROPOSALS):
             proposal = log_means[index] + math.sqrt(log_vars[index]) * rng.standard_normal()
             if low < proposal < high:
                 logs[index] = proposal
@@ -227,6 +229,6 @@ def draw_parameters(n_dims, log_means, log_vars, logs, rng):
 
 @compiled
 def draw_prior(separations, on_levels, log_means, log_vars, logs, out, rng):
-    """Write the parameters and the values of h at the observations, drawn from the prior, into logs and out."""
+    """Write a prior draw of the parameters into logs, and of h at the observations into out."""
     draw_parameters(separations.shape[0], log_means, log_vars, logs, rng)
     draw_values(separations, on_levels, logs, 0.0, np.zeros(out.size), out, rng)

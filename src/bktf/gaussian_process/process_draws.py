@@ -14,8 +14,8 @@ from bktf.axis_kernels import Axis, check_grid_size
 from bktf.gaussian_process.conditional_process import ConditionalProcess
 from bktf.product_forms import Moments
 
-MAX_GRID = 200_000  # cells that `grid_moments` asks of every draw
-BLOCK = 2000  # points whose moments are found together
+MAX_GRID = 200_000  # cells for which `grid_moments` computes the moments of every draw
+BLOCK = 2000  # points per call of `moments_by_draw`
 DRAW_STREAM = 2  # spawn key of the fit's seed for draws of f
 
 
@@ -29,10 +29,10 @@ class ProcessDraws:
 
     @property
     def components(self) -> NoReturn:
-        """There are none."""
+        """A Gaussian process has no components."""
         raise AttributeError(
-            "a fit at infinite rank is a Gaussian process: it has no weights and no factors. Ask mean, std, draws_at, "
-            "lengthscales or kernel instead, or fit with a finite rank"
+            "a fit at infinite rank is a Gaussian process: it has no weights and no factors. "
+            "Ask mean, std, draws_at, lengthscales or kernel instead, or fit with a finite rank"
         )
 
     @property
@@ -65,7 +65,7 @@ class ProcessDraws:
     # --- f at points -------------------------------------------------------------------------
 
     def scaled(self, points: Floats) -> Floats:
-        """Points (n, D) as the model sees them."""
+        """Points (n, D) in the model's units."""
         return np.stack([axis.scale(points[:, d]) for d, axis in enumerate(self.axes)], axis=1)
 
     def draw_at(self, points: Floats) -> Floats:
@@ -74,9 +74,11 @@ class ProcessDraws:
         return self.process.draw_at(self.scaled(points), rng)
 
     def draw_each(self, points: Floats, rng: np.random.Generator) -> Floats:
-        """Draws of f at points, (K, n), each point by itself, which takes less time than joint draws."""
-        each = self.moments_by_draw(points)
-        return np.asarray(each.mean + np.sqrt(each.variance) * rng.standard_normal(each.mean.shape))
+        """Draws of f at points, (K, n), independent between points and so cheaper than joint."""
+        within = self.moments_by_draw(points)
+        return np.asarray(
+            within.mean + np.sqrt(within.variance) * rng.standard_normal(within.mean.shape)
+        )
 
     def moments(self, points: Floats) -> Moments:
         """Mean and variance of f at points over all draws, (n,) each."""
@@ -120,7 +122,7 @@ class ProcessDraws:
 
 
 class _DrawsByPoint(Protocol):
-    """Draws whose moments are known point by point."""
+    """Draws with moments at any point."""
 
     @property
     def axes(self) -> tuple[Axis, ...]: ...
@@ -131,14 +133,14 @@ class _DrawsByPoint(Protocol):
 def moments_over_draws(draws: _DrawsByPoint, points: Floats) -> Moments:
     """Mean and variance of f at points over all draws, (n,) each, by the law of total variance."""
     starts = range(0, max(len(points), 1), BLOCK)
-    each = [draws.moments_by_draw(points[i : i + BLOCK]) for i in starts]
-    variance = [e.mean.var(axis=0) + e.variance.mean(axis=0) for e in each]
-    return Moments(np.concatenate([e.mean.mean(axis=0) for e in each]), np.concatenate(variance))
+    blocks = [draws.moments_by_draw(points[i : i + BLOCK]) for i in starts]
+    variance = [e.mean.var(axis=0) + e.variance.mean(axis=0) for e in blocks]
+    return Moments(np.concatenate([e.mean.mean(axis=0) for e in blocks]), np.concatenate(variance))
 
 
-def moments_of_every_cell(draws: _DrawsByPoint, most: int) -> Moments:
-    """Mean and variance of f over the whole grid, (m_1, …, m_D) each; refused beyond `most` cells."""
-    check_grid_size(draws.axes, most)
+def moments_of_every_cell(draws: _DrawsByPoint, max_cells: int) -> Moments:
+    """Mean and variance of f over the grid, (m_1, …, m_D) each; at most max_cells cells."""
+    check_grid_size(draws.axes, max_cells)
     lines = [axis.points for axis in draws.axes]
     points = np.stack([axis.ravel() for axis in np.meshgrid(*lines, indexing="ij")], axis=1)
     sizes = [line.size for line in lines]

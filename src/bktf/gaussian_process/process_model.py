@@ -1,4 +1,4 @@
-"""What a chain of the Gaussian process works on: records of plain arrays that compiled code can take.
+"""The data of a chain of the Gaussian process: records of arrays that compiled code can take.
 
 Notation: n observations, D dimensions, P pairs of observations i ≤ j, row by row.
 """
@@ -6,11 +6,10 @@ Notation: n observations, D dimensions, P pairs of observations i ≤ j, row by 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bktf._compiled import record
-
-Floats = NDArray[np.float64]
+from bktf._typing import Bools, Floats, Ints
+from bktf.gaussian_process.covariance import SQRT5
 
 
 @record
@@ -18,14 +17,14 @@ class ProcessModel(NamedTuple):
     """The covariance of a process at the observations, up to its parameters, and their priors."""
 
     separations: Floats  # (D, P) distances on scaled axes; on levels 1 where they differ, else 0
-    on_levels: NDArray[np.int64]  # (D,)
+    on_levels: Ints  # (D,)
     log_means: Floats  # (D + 2,) of the normal priors of the parameters; see `covariance`
     log_vars: Floats  # (D + 2,)
 
 
 @record
 class ProcessProblem(NamedTuple):
-    """Everything that stays the same during a run."""
+    """The data, priors and settings of a run."""
 
     model: ProcessModel
     values: Floats  # (n,) standardised observations
@@ -34,8 +33,11 @@ class ProcessProblem(NamedTuple):
     noise_known: int  # 1 where the noise precision is given, else 0
 
 
-def pair_separations(points: Floats, on_levels: NDArray[np.bool_]) -> Floats:
-    """Distances (D, P) between scaled points (n, D) along each axis; on levels whether they differ."""
+def pair_separations(points: Floats, on_levels: Bools) -> Floats:
+    """Distances (D, P) between scaled points (n, D) along each axis.
+
+    On levels 1 where they differ, else 0.
+    """
     first, second = np.triu_indices(len(points))
     distances = np.abs(points[first] - points[second]).T
     return np.ascontiguousarray(
@@ -47,3 +49,19 @@ def empty_model(n_dims: int) -> ProcessModel:
     """A model without observations, for a sampler that has no process."""
     nothing = np.zeros(0)
     return ProcessModel(np.zeros((n_dims, 0)), np.zeros(n_dims, dtype=np.int64), nothing, nothing)
+
+
+def n_logs(n_dims: int) -> int:
+    """The number of parameters of a process; see `covariance`."""
+    return n_dims + 2
+
+
+def correlations(distances: Floats, on_levels: bool, logs: Floats, shares: Floats) -> Floats:
+    """κ_d at distances (…), for K draws: (…, K).
+
+    logs (K,) are the parameters of the axis and shares (K,) the constant shares ρ.
+    """
+    if on_levels:
+        return np.where((distances > 0.0)[..., None], 1.0 / (1.0 + np.exp(-logs)), 1.0)
+    r = distances[..., None] * (SQRT5 * np.exp(-logs))
+    return np.asarray(shares + (1.0 - shares) * (1.0 + r + r * r / 3.0) * np.exp(-r))

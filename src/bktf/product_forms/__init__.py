@@ -1,17 +1,15 @@
-"""What holds for every sum of products: values, moments, exact maxima over a grid."""
+"""Operations on any sum of products: values, moments, exact maxima over a grid."""
 
 from bktf.product_forms import cp_tensors
 from bktf.product_forms.axis_ascent import MAX_PASSES, best_allowed, best_few_allowed, climb_once
 from bktf.product_forms.best_first_maximum import FormMaximum, bound_boxes, maximum_over_draws
-from bktf.product_forms.cp_forms import Floats, Forms, Ints, make_forms
+from bktf.product_forms.cp_forms import Forms, make_forms
 from bktf.product_forms.cp_tensors import Moments
 
 __all__ = [
     "MAX_PASSES",
-    "Floats",
     "FormMaximum",
     "Forms",
-    "Ints",
     "Moments",
     "best_allowed",
     "best_few_allowed",

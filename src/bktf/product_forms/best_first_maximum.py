@@ -1,14 +1,15 @@
-"""The maximum of forms over a grid with cells excluded: exact, or with a certified upper bound.
+"""The maximum of forms over a grid with excluded cells: exact, or with a certified upper bound.
 
-Best-first over disjoint boxes, all draws in one heap. A box enters with an upper bound; when it
-comes to the top it is solved (or split), and when a solved box comes to the top its cell is the
-answer, unless it is excluded: then the box without that cell is partitioned into disjoint boxes
-(Lawler 1972) and the search goes on.
+Best-first search over disjoint boxes, with all draws in one heap. A box is pushed with an upper
+bound, and solved or split when it is popped. When a solved box is popped, its cell is the maximum.
+If that cell is excluded, the rest of the box is partitioned into disjoint boxes (Lawler 1972).
 
-How a box is bounded and solved depends on the number of coordinates C of the form (`forms.Forms`):
+How a box is bounded and solved depends on the number of coordinates C (`cp_forms.Forms`):
     C ≤ 2   planar hull: the bound is the solution
-    C = 3   bound by planar hulls of two coordinates plus the best of the third; solved by hulls in space, only when on top
-    C ≥ 4   bound by planar hulls of pairs; split until bound and best cell meet, or the budget is spent
+    C = 3   bound by planar hulls of two coordinates plus the maximum of the third; solved by hulls
+            in space when the box is popped
+    C ≥ 4   bound by planar hulls of pairs; split until the bound equals the best value, or the
+            budget is spent
 """
 
 import heapq
@@ -18,22 +19,19 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bktf._typing import Bools, Floats, Ints
 from bktf.product_forms import hull
 from bktf.product_forms.axis_ascent import MAX_PASSES, climb_once
-from bktf.product_forms.cp_forms import Floats, Forms, Ints
+from bktf.product_forms.cp_forms import Forms
 
-Mask = NDArray[np.bool_]
-
-FLAT = (
-    1e-13  # a direction in which points differ by less than this share of the largest is rounding
-)
+FLAT = 1e-13  # a singular value below this share of the largest is rounding error
+MIN_MAGNITUDE = 1e-300  # added to a divisor that may be 0
 BUDGET = 3000  # boxes that may be opened for forms with four or more coordinates
 
 
 class FormMaximum(NamedTuple):
-    """A cell, what it is worth, and the most that any allowed cell can be worth."""
+    """The best cell that was found, its value, and an upper bound over all allowed cells."""
 
     cell: Ints  # (D,)
     value: float
@@ -41,24 +39,29 @@ class FormMaximum(NamedTuple):
     draw: int
 
 
-def planar(forms: Forms, draws: Ints, a: int, b: int, allowed: Mask) -> tuple[Floats, Ints]:
-    """Maxima (n,) and cells (n, D) of two coordinates of some draws over a box.
+def planar(forms: Forms, draws: Ints, a: int, b: int, allowed: Bools) -> tuple[Floats, Ints]:
+    """Maxima (n,) and cells (n, D) of coordinates a + b of the given draws over a box.
 
-    B = −1: the first alone.
+    b = −1: of coordinate a.
     """
     first = np.ascontiguousarray(forms.coordinates[draws, a])
-    alone = b < 0
-    second = np.zeros_like(first) if alone else np.ascontiguousarray(forms.coordinates[draws, b])
+    is_single = b < 0
+    second = (
+        np.zeros_like(first) if is_single else np.ascontiguousarray(forms.coordinates[draws, b])
+    )
     last = forms.coordinates.shape[1] - 1
-    if forms.additive and a == last:  # a sum by itself: products of zeros beside it
-        first, second, alone = np.zeros_like(first), first, True
+    if forms.additive and a == last:  # only a sum: the products beside it are 0
+        first, second, is_single = np.zeros_like(first), first, True
     cells = np.empty((len(draws), forms.n_dims), dtype=np.int64)
-    additive = alone or (forms.additive and b == last)
+    additive = is_single or (forms.additive and b == last)
     return hull.maximise_all(first, second, additive, forms.starts, allowed, cells), cells
 
 
-def bound_boxes(forms: Forms, draws: Ints, allowed: Mask) -> tuple[Floats, Ints]:
-    """Upper bounds (n,) of some draws over a box, and for each the cell of the largest part, (n, D); exact when C ≤ 2."""
+def bound_boxes(forms: Forms, draws: Ints, allowed: Bools) -> tuple[Floats, Ints]:
+    """Upper bounds (n,) of the given draws over a box; exact when C ≤ 2.
+
+    Also the cells (n, D) of the maxima, when C ≥ 3 those of the largest part.
+    """
     n_coordinates = forms.coordinates.shape[1]
     if n_coordinates <= 2:
         return planar(forms, draws, 0, 1 if n_coordinates == 2 else -1, allowed)
@@ -75,7 +78,7 @@ def bound_boxes(forms: Forms, draws: Ints, allowed: Mask) -> tuple[Floats, Ints]
 
 
 def _pairings(n: int) -> Iterable[list[tuple[int, int]]]:
-    """Ways to split coordinates into pairs: all three for 3, neighbours in two rotations for more."""
+    """Ways to pair n coordinates: all three for n = 3, neighbours in two orders for more."""
     if n == 3:
         return [[(0, 1), (2, -1)], [(0, 2), (1, -1)], [(1, 2), (0, -1)]]
     orders = [list(range(n)), [0, *range(2, n), 1]]
@@ -85,43 +88,41 @@ def _pairings(n: int) -> Iterable[list[tuple[int, int]]]:
     ]
 
 
-def solve_in_space(forms: Forms, draw: int, allowed: Mask) -> tuple[float, Ints]:
-    """The exact maximum of one draw with three coordinates over a box, by convex hulls in space axis after axis."""
+def solve_in_space(forms: Forms, draw: int, allowed: Bools) -> tuple[float, Ints]:
+    """The exact maximum of one draw with three coordinates over a box, by hulls in space."""
     starts, points = forms.starts, forms.coordinates[draw].T  # (M, 3)
     partial = np.ones((1, 3))
     if forms.additive:
         partial[0, 2] = 0.0
-    trail: list[tuple[Ints, Ints]] = []
+    levels: list[tuple[Ints, Ints]] = []
     for d in range(forms.n_dims):
-        place = np.flatnonzero(allowed[starts[d] : starts[d + 1]])
-        own = points[starts[d] + place]
-        corners = hull_in_space(own)
-        own, place = own[corners], place[corners]
-        combined = partial[:, None, :] * own[None, :, :]
+        indices = np.flatnonzero(allowed[starts[d] : starts[d + 1]])
+        axis_points = points[starts[d] + indices]
+        vertices = hull_in_space(axis_points)
+        axis_points, indices = axis_points[vertices], indices[vertices]
+        combined = partial[:, None, :] * axis_points[None, :, :]
         if forms.additive:
-            combined[:, :, 2] = partial[:, None, 2] + own[None, :, 2]
+            combined[:, :, 2] = partial[:, None, 2] + axis_points[None, :, 2]
         combined = combined.reshape(-1, 3)
-        kept = (
+        chosen = (
             hull_in_space(combined)
             if d < forms.n_dims - 1
             else np.array([combined.sum(axis=1).argmax()])
         )
-        trail.append((kept // len(own), place[kept % len(own)]))
-        partial = combined[kept]
+        levels.append((chosen // len(axis_points), indices[chosen % len(axis_points)]))
+        partial = combined[chosen]
     cell, vertex = np.empty(forms.n_dims, dtype=np.int64), 0
     for d in range(forms.n_dims - 1, -1, -1):
-        parents, choices = trail[d]
+        parents, choices = levels[d]
         cell[d] = choices[vertex]
         vertex = int(parents[vertex])
     return float(partial[0].sum()), cell
 
 
 def hull_in_space(points: Floats) -> Ints:
-    """Places of points that include every vertex of the convex hull.
+    """Indices of points that include every vertex of the convex hull; all where Qhull fails.
 
-    All of them where Qhull cannot help.
-
-    A flat set is projected onto the plane or line it lies in first, which keeps its vertices.
+    A flat set is first projected onto its plane or line, which keeps its vertices.
     """
     from scipy.spatial import ConvexHull, QhullError  # heavy, and only needed here
 
@@ -150,13 +151,13 @@ class Box(NamedTuple):
     draw: int
     solved: bool
     cell: Ints
-    allowed: Mask
+    allowed: Bools
 
 
 def maximum_over_draws(
     forms: Forms, excluded: set[tuple[int, ...]], draws: Ints | None = None
 ) -> FormMaximum | None:
-    """The best cell that is not excluded, over all given draws; None where nothing is left."""
+    """The best cell that is not excluded, over the given draws; None where all are excluded."""
     draws = np.arange(len(forms.coordinates)) if draws is None else draws
     n_coordinates = forms.coordinates.shape[1]
     counter = itertools.count()
@@ -165,7 +166,7 @@ def maximum_over_draws(
     best: FormMaximum | None = None
     opened = 0
 
-    def push(draw: int, allowed: Mask) -> None:
+    def push(draw: int, allowed: Bools) -> None:
         bounds, cells = bound_boxes(forms, np.array([draw]), allowed)
         heapq.heappush(
             heap, Box(-float(bounds[0]), next(counter), draw, n_coordinates <= 2, cells[0], allowed)
@@ -206,39 +207,49 @@ def maximum_over_draws(
     return None if best is None else best._replace(bound=best.value)
 
 
-def _without(starts: Ints, allowed: Mask, cell: Ints) -> Iterable[Mask]:
-    """The box without one cell, as disjoint boxes: part d equals the cell before axis d and differs from it on axis d."""
+def _without(starts: Ints, allowed: Bools, cell: Ints) -> Iterable[Bools]:
+    """The box without one cell, as disjoint boxes.
+
+    Part d agrees with the cell on the axes before d and differs from it on axis d.
+    """
     fixed = allowed.copy()
     for d in range(cell.size):
-        here = slice(starts[d], starts[d + 1])
+        axis = slice(starts[d], starts[d + 1])
         part = fixed.copy()
         part[starts[d] + cell[d]] = False
-        if part[here].any():
+        if part[axis].any():
             yield part
-        fixed[here] = False
+        fixed[axis] = False
         fixed[starts[d] + cell[d]] = True
 
 
-def _halves(forms: Forms, box: Box) -> Iterable[Mask]:
-    """Two boxes from one, cut along the axis on which the form varies most.
+def _halves(forms: Forms, box: Box) -> Iterable[Bools]:
+    """Two halves of a box, split along the axis on which the form varies most.
 
-    Nothing for a single cell.
+    A single cell has none.
     """
     starts = forms.starts
     spread, axis = -1.0, -1
     for d in range(forms.n_dims):
-        inside = np.flatnonzero(box.allowed[starts[d] : starts[d + 1]])
-        if inside.size > 1:
-            values = forms.coordinates[box.draw][:, starts[d] + inside]
-            width = float(np.sum(np.ptp(values, axis=1) / (np.abs(values).max(axis=1) + 1e-300)))
+        allowed_points = np.flatnonzero(box.allowed[starts[d] : starts[d + 1]])
+        if allowed_points.size > 1:
+            values = forms.coordinates[box.draw][:, starts[d] + allowed_points]
+            width = float(
+                np.sum(np.ptp(values, axis=1) / (np.abs(values).max(axis=1) + MIN_MAGNITUDE))
+            )
             if width > spread:
                 spread, axis = width, d
     if axis < 0:
         return
-    inside = starts[axis] + np.flatnonzero(box.allowed[starts[axis] : starts[axis + 1]])
-    leading = forms.coordinates[box.draw][:, inside]
-    ranked = inside[np.argsort(leading[np.argmax(np.ptp(leading, axis=1))], kind="stable")]
-    for half in (ranked[: ranked.size // 2], ranked[ranked.size // 2 :]):
+    allowed_points = starts[axis] + np.flatnonzero(box.allowed[starts[axis] : starts[axis + 1]])
+    columns = forms.coordinates[box.draw][:, allowed_points]
+    sorted_points = allowed_points[
+        np.argsort(columns[np.argmax(np.ptp(columns, axis=1))], kind="stable")
+    ]
+    for half in (
+        sorted_points[: sorted_points.size // 2],
+        sorted_points[sorted_points.size // 2 :],
+    ):
         part = box.allowed.copy()
         part[starts[axis] : starts[axis + 1]] = False
         part[half] = True
@@ -248,9 +259,9 @@ def _halves(forms: Forms, box: Box) -> Iterable[Mask]:
 def _better(
     forms: Forms, draws: Ints, box: Box, excluded: set[tuple[int, ...]], best: FormMaximum | None
 ) -> FormMaximum | None:
-    """The best cell so far after climbing from the box's own cell, one coordinate at a time.
+    """The best cell so far, after a coordinate ascent from the box's cell.
 
-    Its value is the best of all draws.
+    Its value is the largest of all draws.
     """
     one = Forms(forms.coordinates[box.draw : box.draw + 1], forms.additive, forms.starts)
     cell = box.cell

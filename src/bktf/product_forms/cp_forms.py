@@ -1,24 +1,22 @@
-"""CP forms of draws on a grid, as the searches for their maxima see them.
+"""CP forms of draws on a grid, in the layout that the searches for their maxima use.
 
-f = Σ_c weight_c Π_{d ∈ A_c} factor_d^c is written with few *coordinates*: one per component that is
-a product over two or more axes, and one for the sum of all main effects (components with a single
-dimension). Weights are folded into the first axis.
+f = Σ_c weight_c Π_{d ∈ A_c} factor_d^c has one *coordinate* per component that is a product over
+two or more axes. All main effects (components with a single axis) add up to one more coordinate.
+Weights are multiplied into the factors of the first axis.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from bktf._typing import Bools, Floats, Ints
 
 
 class Forms(NamedTuple):
     """K forms on one grid."""
 
-    # (K, C, M): products first, then the sum of main effects if there are any; axis after axis
+    # (K, C, M): products first, then the sum of main effects if there is one; M points of all axes
     coordinates: Floats
     additive: bool  # whether the last coordinate is a sum
     starts: Ints  # (D + 1,) where each axis begins
@@ -30,13 +28,13 @@ class Forms(NamedTuple):
 
     def values(self, cells: Ints) -> Floats:
         """Values of every form at cells (n, D): (K, n)."""
-        taken = self.coordinates[:, :, self.starts[:-1] + cells]  # (K, C, n, D)
+        selected = self.coordinates[:, :, self.starts[:-1] + cells]  # (K, C, n, D)
         if not self.additive:
-            return np.asarray(taken.prod(axis=3).sum(axis=1))
-        return np.asarray(taken[:, :-1].prod(axis=3).sum(axis=1) + taken[:, -1].sum(axis=2))
+            return np.asarray(selected.prod(axis=3).sum(axis=1))
+        return np.asarray(selected[:, :-1].prod(axis=3).sum(axis=1) + selected[:, -1].sum(axis=2))
 
 
-def make_forms(factors: Sequence[Floats], weights: Floats, active: NDArray[np.bool_]) -> Forms:
+def make_forms(factors: Sequence[Floats], weights: Floats, active: Bools) -> Forms:
     """Forms of factors (K, R, m_d) per axis and weights (K, R)."""
     sizes = [f.shape[2] for f in factors]
     starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
@@ -49,6 +47,6 @@ def make_forms(factors: Sequence[Floats], weights: Floats, active: NDArray[np.bo
     effects = np.zeros((len(weights), 1, flat.shape[2]))
     for c in np.flatnonzero(main):
         d = int(np.flatnonzero(active[c])[0])
-        here = slice(starts[d], starts[d + 1])
-        effects[:, 0, here] += weights[:, c, None] * flat[:, c, here]
+        axis = slice(starts[d], starts[d + 1])
+        effects[:, 0, axis] += weights[:, c, None] * flat[:, c, axis]
     return Forms(np.ascontiguousarray(np.concatenate((products, effects), axis=1)), True, starts)

@@ -1,16 +1,16 @@
 """Values and moments of CP forms f = Σ_c weight_c Π_d factor_d^c, for all draws at once.
 
-A *table* holds one axis's factor values (K, R, u) at the u coordinates that occur; points are rows
-of indices into the tables. Work is done in blocks of points so that memory stays bounded.
+A *table* holds one axis's factor values (K, R, u) at the u distinct coordinates of the points.
+Points are rows of indices into the tables. Blocks of points keep the memory bounded.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from bktf._typing import Floats, Ints
+
 Tables = Sequence[Floats]  # D arrays (K, R, u_d)
 
 BLOCK = 4_000_000  # numbers in the largest temporary array: 32 MB
@@ -23,7 +23,7 @@ def _blocks(n: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + step, n))
 
 
-def products(tables: Tables, index: NDArray[np.int64]) -> Floats:
+def products(tables: Tables, index: Ints) -> Floats:
     """Π_d table_d[:, :, index_d], (K, R, n)."""
     result = tables[0][:, :, index[:, 0]]
     for d in range(1, len(tables)):
@@ -31,8 +31,8 @@ def products(tables: Tables, index: NDArray[np.int64]) -> Floats:
     return result
 
 
-def values(tables: Tables, weights: Floats, index: NDArray[np.int64]) -> Floats:
-    """F at each point for each draw, (K, n)."""
+def values(tables: Tables, weights: Floats, index: Ints) -> Floats:
+    """The value of f at each point for each draw, (K, n)."""
     n_draws, n_components = weights.shape
     out = np.empty((n_draws, len(index)))
     for part in _blocks(len(index), n_draws * n_components):
@@ -47,27 +47,24 @@ class Moments(NamedTuple):
     variance: Floats
 
 
-def moments(means: Tables, variances: Tables, weights: Floats, index: NDArray[np.int64]) -> Moments:
-    """Mean and variance of f at each point (n,), where factor values have given means and variances within each draw.
+def moments(means: Tables, variances: Tables, weights: Floats, index: Ints) -> Moments:
+    """Mean and variance of f at each point over all draws, (n,) each, by the law of total variance.
 
-    The mean and the variance of the draws' means, and the mean of their variances, add up by the
-    law of total variance.
+    means and variances are those of the factor values within each draw.
     """
     n_draws, n_components = weights.shape
     mean, variance = np.empty(len(index)), np.empty(len(index))
     for part in _blocks(len(index), 3 * n_draws * n_components):
-        each = moments_by_draw(means, variances, weights, index[part])
-        mean[part] = each.mean.mean(axis=0)
-        variance[part] = each.mean.var(axis=0) + each.variance.mean(axis=0)
+        by_draw = moments_by_draw(means, variances, weights, index[part])
+        mean[part] = by_draw.mean.mean(axis=0)
+        variance[part] = by_draw.mean.var(axis=0) + by_draw.variance.mean(axis=0)
     return Moments(mean, variance)
 
 
-def moments_by_draw(
-    means: Tables, variances: Tables, weights: Floats, index: NDArray[np.int64]
-) -> Moments:
+def moments_by_draw(means: Tables, variances: Tables, weights: Floats, index: Ints) -> Moments:
     """Mean and variance of f at each point within each draw, (K, n) each.
 
-    Within a draw, factors of different axes and components are independent, so E f = Σ w Π μ and
+    Within a draw, factors of different axes and components are independent. So E f = Σ w Π μ and
     Var f = Σ w² (Π (μ² + v) − Π μ²).
     """
     first = products(means, index)
@@ -88,16 +85,16 @@ def khatri_rao(factors: Sequence[Floats]) -> Floats:
 
 
 def split_in_halves(sizes: Sequence[int]) -> int:
-    """Where to split the axes so that the two halves have about equally many cells."""
+    """The number of axes in the first half, so that both halves have about as many cells."""
     logs = np.cumsum(np.log(sizes))
     return int(np.argmin(np.abs(2 * logs[:-1] - logs[-1]))) + 1 if len(sizes) > 1 else 1
 
 
 def grid_moments(factors: Tables, weights: Floats) -> Moments:
-    """Mean and variance of f over the whole grid, each of shape (m_1, …, m_D), by two matrix products.
+    """Mean and variance of f over the grid, (m_1, …, m_D) each, by matrix products.
 
-    The axes are split into halves; over draws and (pairs of) components, each half is a Khatri–Rao
-    product.
+    The axes are split into two halves. Over draws and components (or pairs of them), each half is a
+    Khatri–Rao product.
     """
     n_draws, n_components = weights.shape
     sizes = [f.shape[2] for f in factors]

@@ -1,15 +1,15 @@
-"""The exact maximum of a CP form over a grid, without the grid.
+"""The exact maximum of a CP form over a grid, without enumerating its cells.
 
-A form with two coordinates per axis point, (a, b), starts at (1, 1) or (1, 0) and takes in axis
-after axis: the first coordinate is multiplied by a, the second multiplied by b (two components) or
-increased by b (one component and main effects). The final value is the sum of the two. With all
-other coordinates fixed, that value is linear in the partial result (p, q), and also in (a, b); so
-only vertices of the convex hull of the partial results, and of the axis's own points, can lead to
-the maximum. Multiply in one axis, take the hull, go on: the hulls stay small, so the cost is linear
-in the number of axes.
+A form has two coordinates (a, b) per axis point. The partial result (p, q) starts at (1, 1) or
+(1, 0). For each axis p is multiplied by a, and q is multiplied by b (two components) or increased
+by b (one component and main effects). The value of a cell is the final p + q.
+
+With all other axes fixed, that value is linear in (p, q), and also in (a, b). So only vertices of
+the convex hull of the partial results, and of the axis's points, can lead to the maximum. The hull
+is taken after each axis. Hulls stay small, so the cost is linear in the number of axes.
 
 Notation
-    first, second   (M,) the coordinates a and b of every axis point, axis after axis; weights are already in them
+    first, second   (M,) the coordinates a and b of all axis points, weights included
     starts          (D + 1,) where each axis begins
     allowed         (M,) which points of each axis the box contains
 """
@@ -20,10 +20,10 @@ from bktf._compiled import compiled, compiled_part
 
 
 @compiled_part
-def hull_vertices(x, y, n, chosen):
-    """Write the places of the hull's vertices among n planar points into chosen and return how many there are.
+def hull_vertices(x, y, n, vertices):
+    """Write the indices of the hull's vertices among n planar points; return their number.
 
-    Points inside an edge are left out. Ties in x keep their lowest and highest y.
+    Points inside an edge are left out. Of points with equal x the lowest and highest y remain.
     """
     order = np.argsort(x[:n])
     low = np.empty(n, np.int64)
@@ -44,23 +44,26 @@ def hull_vertices(x, y, n, chosen):
         high[n_columns] = highest
         n_columns += 1
         i = j
-    n_low = chain(x, y, low, n_columns, 1.0)
-    n_high = chain(x, y, high, n_columns, -1.0)
+    n_low = monotone_chain(x, y, low, n_columns, 1.0)
+    n_high = monotone_chain(x, y, high, n_columns, -1.0)
     count = 0
     for i in range(n_low):
-        chosen[count] = low[i]
+        vertices[count] = low[i]
         count += 1
     for i in range(n_high):
         v = high[i]
         if v != low[0] and v != low[n_low - 1]:
-            chosen[count] = v
+            vertices[count] = v
             count += 1
     return count
 
 
 @compiled_part
-def chain(x, y, points, n, side):
-    """Keep in points (in order of x, overwritten) those on the lower (side 1) or upper (side −1) hull; return how many."""
+def monotone_chain(x, y, points, n, side):
+    """Keep the points on the lower (side 1) or upper (side −1) hull; return their number.
+
+    points holds indices in order of x and is overwritten.
+    """
     count = 0
     for i in range(n):
         p = points[i]
@@ -86,11 +89,10 @@ def maximise(first, second, additive, starts, allowed, cell):
     px = np.ones(1)
     py = np.zeros(1) if additive else np.ones(1)
     n_partial = 1
-    room = 64 * n_dims
-    parents = np.empty(
-        room, np.int64
-    )  # for each vertex of each level: the vertex before it, and the axis point taken
-    choices = np.empty(room, np.int64)
+    capacity = 64 * n_dims
+    # For each vertex of each level: the vertex of the level before, and the axis point.
+    parents = np.empty(capacity, np.int64)
+    choices = np.empty(capacity, np.int64)
     level_starts = np.zeros(n_dims + 1, np.int64)
     best = -np.inf
     best_vertex = 0
@@ -98,13 +100,13 @@ def maximise(first, second, additive, starts, allowed, cell):
         size = starts[d + 1] - starts[d]
         ax = np.empty(size)
         ay = np.empty(size)
-        place = np.empty(size, np.int64)
+        axis_index = np.empty(size, np.int64)
         n_points = 0
         for j in range(starts[d], starts[d + 1]):
             if allowed[j]:
                 ax[n_points] = first[j]
                 ay[n_points] = second[j]
-                place[n_points] = j - starts[d]
+                axis_index[n_points] = j - starts[d]
                 n_points += 1
         vertices = np.empty(n_points, np.int64)
         n_vertices = hull_vertices(ax, ay, n_points, vertices)
@@ -116,35 +118,35 @@ def maximise(first, second, additive, starts, allowed, cell):
                 v = vertices[k]
                 x[i * n_vertices + k] = px[i] * ax[v]
                 y[i * n_vertices + k] = py[i] + ay[v] if additive else py[i] * ay[v]
-        kept = np.empty(total, np.int64)
+        chosen = np.empty(total, np.int64)
         if d < n_dims - 1:
-            n_kept = hull_vertices(x, y, total, kept)
+            n_chosen = hull_vertices(x, y, total, chosen)
         else:
-            n_kept = 1
+            n_chosen = 1
             for i in range(total):
                 if x[i] + y[i] > best:
                     best = x[i] + y[i]
-                    kept[0] = i
+                    chosen[0] = i
         begin = level_starts[d]
-        level_starts[d + 1] = begin + n_kept
-        if begin + n_kept > room:
-            room = 2 * (begin + n_kept)
-            more_parents = np.empty(room, np.int64)
-            more_choices = np.empty(room, np.int64)
+        level_starts[d + 1] = begin + n_chosen
+        if begin + n_chosen > capacity:
+            capacity = 2 * (begin + n_chosen)
+            new_parents = np.empty(capacity, np.int64)
+            new_choices = np.empty(capacity, np.int64)
             for i in range(begin):
-                more_parents[i] = parents[i]
-                more_choices[i] = choices[i]
-            parents = more_parents
-            choices = more_choices
-        px = np.empty(n_kept)
-        py = np.empty(n_kept)
-        for i in range(n_kept):
-            v = kept[i]
+                new_parents[i] = parents[i]
+                new_choices[i] = choices[i]
+            parents = new_parents
+            choices = new_choices
+        px = np.empty(n_chosen)
+        py = np.empty(n_chosen)
+        for i in range(n_chosen):
+            v = chosen[i]
             px[i] = x[v]
             py[i] = y[v]
             parents[begin + i] = v // n_vertices
-            choices[begin + i] = place[vertices[v % n_vertices]]
-        n_partial = n_kept
+            choices[begin + i] = axis_index[vertices[v % n_vertices]]
+        n_partial = n_chosen
     vertex = best_vertex
     for d in range(n_dims - 1, -1, -1):
         entry = level_starts[d] + vertex
