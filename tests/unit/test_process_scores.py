@@ -17,7 +17,7 @@ from bktf.acquisition.question import Question, make_domain
 from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.kernel_choice import resolve_kernels
 from bktf.gaussian_process import ProcessDraws, condition_process
-from bktf.gaussian_process.conditional_process import MIN_VARIANCE_SHARE
+from bktf.gaussian_process.process_loops import MIN_VARIANCE_SHARE
 from seeds import seeded
 
 Floats = NDArray[np.float64]
@@ -135,6 +135,6 @@ def test_a_variance_never_falls_below_what_double_precision_can_tell() -> None:
     precisions = 1e16 / np.exp(logs[:, 1])
     process = condition_process(observed, np.array([False]), logs, precisions, residuals)
     variance = process.moments_at(observed).variance
-    assert np.all(variance >= MIN_VARIANCE_SHARE * process.sizes[:, None])
+    assert np.all(variance >= MIN_VARIANCE_SHARE * process.prior_variances[:, None])
     score = process_box_score(process, np.full(2, 2.0))
     assert np.all(np.isfinite(score.values(observed)))

@@ -7,6 +7,7 @@ from prior_preservation import draw_joint, make_setup
 
 from bktf.components import gibbs
 from bktf.components.chain_state import Draws, Work
+from bktf.components.chains import steps_per_sweep
 from bktf.gaussian_process import n_logs
 from seeds import seeded
 
@@ -24,7 +25,7 @@ def test_a_weight_whose_prior_variance_is_next_to_nothing_is_next_to_nothing(
     state.weight_vars[:] = 1.0, 1e-18
     gibbs.refresh(problem, state)
     n_components, n_dims = problem.active.shape
-    n, per_sweep = problem.values.size, gibbs.steps_per_sweep(problem)
+    n, per_sweep = problem.values.size, steps_per_sweep(problem)
     work = Work(np.empty((1, n_dims + 1, n)), np.empty((1, n)), np.empty((1, n)), np.empty(n))
     draws = Draws(
         lengthscales=np.empty((1, n_components, n_dims)),

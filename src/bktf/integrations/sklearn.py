@@ -45,7 +45,8 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
         error_score: the score of a fit that fails; with NaN its neighbourhood is avoided, with a
             number it counts as that.
         return_train_score: whether `cv_results_` has training scores.
-        sampler_settings: further settings of `bktf.BKTFSampler`, as {"acquisition": "ucb"} or {"rank": math.inf}.
+        sampler_settings: further settings of `bktf.BKTFSampler`, as {"acquisition": "ucb"} or
+            {"rank": math.inf}.
 
     After fit, `study_` is the Optuna study of the search. A round whose fits all fail is in it, as
     a failure, but not in `cv_results_`.

@@ -261,8 +261,8 @@ def append_rows(table: Table, rows: list[dict[str, str]]) -> None:
 def settable(value: float, distribution: BaseDistribution) -> float:
     """A number rounded to what an experiment can set.
 
-    Its last digit is a millionth to a hundred-thousandth of the range; on a logarithmic scale it has
-    six digits.
+    Its last digit is a millionth to a hundred-thousandth of the range. On a logarithmic scale it
+    has six digits.
     """
     if distribution.log:  # type: ignore[attr-defined]
         return float(f"{value:.6g}")
