@@ -51,7 +51,7 @@ def cpu(job: Callable[[], Any]) -> float:
 
 
 def gp_sampler(X: Floats, y: Floats) -> Callable[[], Any]:
-    """One ask of a study that knows the data; called once before, to warm up."""
+    """One ask of a study with the data; a first call has warmed it up."""
     space: dict[str, Any] = {
         f"x{d}": optuna.distributions.FloatDistribution(0.0, 1.0) for d in range(6)
     }

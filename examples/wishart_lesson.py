@@ -1,8 +1,8 @@
 """How little R vectors teach a full covariance between levels: the table of docs/sampler.md.
 
 Two halves of the levels have correlation 0.9 within, 0 between. R factors are drawn from that
-covariance and taken as known; then the posterior of the correlation between two levels of one half,
-under the prior of the kernel "wishart", is all that could ever be learned.
+covariance and taken as known. The posterior of the correlation between two levels of one half,
+under the prior of the kernel "wishart", is then the most that can be learned.
 
 Run: python examples/wishart_lesson.py
 """

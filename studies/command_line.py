@@ -54,7 +54,7 @@ def add_common_options(parser: argparse.ArgumentParser) -> None:
 
 
 def folder_of(options: argparse.Namespace) -> Path:
-    """Where the lines are: quick runs have a folder of their own."""
+    """The folder of the lines; quick runs have a separate one."""
     folder: Path = options.results
     return folder / "quick" if options.quick else folder
 

@@ -1,11 +1,11 @@
-"""Takes lines over that were recorded under earlier names of files and experiments.
+"""Append lines that were recorded under earlier names of files and experiments.
 
     python -m studies.migration OLD [NEW]
 
-OLD is a folder of lines as `results/` was before: it may have `variants.jsonl` and `choices.jsonl`,
-whose names were crossed. All its lines that NEW (default: studies/results) does not have yet are
-appended there under today's names. OLD stays as it is, so the command can be repeated while more
-lines are made elsewhere.
+OLD is a folder of lines in the earlier layout of `results/`: it may have `variants.jsonl` and
+`choices.jsonl`, whose names were exchanged. Lines that NEW (default: studies/results) does not have
+yet are appended there under the current names. OLD is not changed, so the command can be repeated
+while more lines are made elsewhere.
 """
 
 import argparse
@@ -22,7 +22,7 @@ RENAMED_EXPERIMENTS = {"variants": "open-settings", "choices": "bktf-variants"}
 
 
 def translated(line: Line) -> Line:
-    """A line under today's names."""
+    """A line under the current names."""
     if line.get("experiment") not in RENAMED_EXPERIMENTS:
         return line
     return line | {"experiment": RENAMED_EXPERIMENTS[line["experiment"]]}

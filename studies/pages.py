@@ -26,12 +26,10 @@ def fill(text: str, tables: Path) -> str:
 def main() -> int:
     """Fill all pages."""
     for page in PAGES:
-        before = page.read_text(encoding="utf-8")
-        after = fill(before, TABLES)
-        page.write_text(after, encoding="utf-8")
-        print(
-            f"{page.name}: " + ("tables put in place" if after != before else "nothing to change")
-        )
+        old = page.read_text(encoding="utf-8")
+        new = fill(old, TABLES)
+        page.write_text(new, encoding="utf-8")
+        print(f"{page.name}: {'tables replaced' if new != old else 'nothing to change'}")
     return 0
 
 

@@ -103,7 +103,7 @@ def run_missing(
 ) -> list[Line]:
     """Make the runs that have no line in the file, in parallel; the lines of all of them.
 
-    Each line is written as soon as it is there. joblib makes the runs, so that any of its backends
+    Each line is written as soon as it is made. joblib makes the runs, so that any of its backends
     can (`joblib.parallel_config`); only this process writes.
     """
     from joblib import Parallel, delayed

@@ -6,7 +6,7 @@ python -m benchmarks.hard_use                       make what is missing, then p
 python -m benchmarks.hard_use long noise            only these studies
 python -m benchmarks.hard_use categories --table F  a complete screen of unordered factors, its last
 column the result
-python -m benchmarks.hard_use --tables              print the tables of what is there
+python -m benchmarks.hard_use --tables              print the tables of what is recorded
 """
 
 import argparse

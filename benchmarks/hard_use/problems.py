@@ -32,7 +32,7 @@ class HardProblem:
 
 
 def _rotation(n_dims: int, seed: int) -> Floats:
-    """A random rotation, the same for everybody."""
+    """A random rotation, the same for all methods."""
     factor, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((n_dims, n_dims)))
     return np.asarray(factor)
 

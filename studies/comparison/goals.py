@@ -1,6 +1,6 @@
 """How often the default sampler finds the best cell of the paper's grids, and how near in a box.
 
-Its start design is its own; the budget counts every evaluation, start points included.
+The sampler makes its start design; the budget counts every evaluation, start points included.
 """
 
 from collections.abc import Sequence

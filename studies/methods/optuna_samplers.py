@@ -14,7 +14,7 @@ from studies.problems import GridProblem, Params, Problem, Space
 
 @dataclass
 class OptunaMethod:
-    """Any Optuna sampler, in a study of its own."""
+    """Any Optuna sampler, in a separate study."""
 
     space: Space
     sampler: Any

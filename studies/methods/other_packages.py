@@ -119,7 +119,7 @@ class SkoptMethod:
 
 
 def _never_called(config: Any, seed: int = 0) -> float:  # noqa: ARG001
-    """SMAC wants a function even where it is only asked and told."""
+    """SMAC needs a function even where only its ask and tell are used."""
     raise AssertionError
 
 

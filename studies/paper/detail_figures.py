@@ -151,10 +151,10 @@ def _is_mean(line: Line, mean: float) -> bool:
 
 
 def factors(lines: Sequence[Line], folder: Path) -> Path:
-    """Aligned factors of runs on Griewank-3 with 90 % bands, beside the function's cosines.
+    """Aligned factors of runs on Griewank-3 with 90 % bands, and the function's cosines.
 
-    One row per run, showing the component that is most like the cosines; the cosine similarity of
-    its mean factor stands in the title.
+    One row per run shows the component that is most like the cosines. The title has the cosine
+    similarity of its mean factor.
     """
     plt = pyplot()
     problem = PAPER_PROBLEMS["griewank3"]

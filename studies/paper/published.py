@@ -1,8 +1,7 @@
-"""Figures of the paper (Lei & Sun, 2023), printed beside ours: a reference, never a target."""
+"""Figures of the paper (Lei & Sun, 2023), printed with ours as a reference, not as a target."""
 
-BUDGET_OF_FAILURE = (
-    100  # a run that does not find the optimum counts as its budget plus this many evaluations
-)
+# A run that does not find the optimum counts as its budget plus this many evaluations.
+BUDGET_OF_FAILURE = 100
 
 # Error against the optimum, mean and standard deviation of ten runs, and area under the
 # performance profile (table 2).

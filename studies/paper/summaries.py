@@ -73,10 +73,10 @@ def profiles(
     """The curve of every method over the replications that all have; problems weigh the same.
 
     An experiment is one replication of one problem. A method that fails it counts as its budget
-    plus 100 evaluations, against the fewest that a method needed, so ratios depend on the methods
-    given. Where all methods fail, the ratio is 1 for each of them by the letter of the paper's
-    rule, as if all were best; without `paper_rule` none is within any factor. The area is the plain
-    sum over ρ = 1 … N_max + 1. Paper: appendix on performance profiles. Differs: D14.
+    plus 100 evaluations. Ratios are to the fewest evaluations that a method needed, so they depend
+    on the methods given. Where all methods fail, the paper's rule taken literally gives each the
+    ratio 1, as if all were best. Without `paper_rule` none is within any factor. The area is the
+    plain sum over ρ = 1 … N_max + 1. Paper: appendix on performance profiles. Differs: D14.
     """
     factors = np.arange(1, max(problem.budget for problem in problems) + 2)
     shares: dict[str, list[Floats]] = {method: [] for method in methods}

@@ -1,6 +1,6 @@
 """The tables of the paper's experiments, from recorded lines only.
 
-The paper's figures stand in rows of their own.
+The paper's figures are in separate rows.
 """
 
 import math
@@ -86,7 +86,7 @@ def _runs(n: int) -> str:
 
 
 def _fixed(value: float | np.floating[Any], digits: int) -> str:
-    """A number with so many decimals and no minus sign before zeros."""
+    """A number with `digits` decimals and no minus sign before zeros."""
     text = f"{value:.{digits}f}"
     return text.lstrip("-") if float(text) == 0 else text
 
@@ -146,11 +146,12 @@ def cpu(lines: Sequence[Line]) -> str:
     """CPU seconds of one suggestion, mean over the run, median over replications."""
 
     def ours(problem: PaperProblem, method: str) -> str:
-        found = lines_of(lines, problem.name, method)
-        each = [
-            line["cpu_seconds"]["total"] / (len(line["values"]) - line["n_start"]) for line in found
+        """Of the recorded runs of a method."""
+        seconds = [
+            line["cpu_seconds"]["total"] / (len(line["values"]) - line["n_start"])
+            for line in lines_of(lines, problem.name, method)
         ]
-        return f"{np.median(each):.3g}" if each else NONE
+        return f"{np.median(seconds):.3g}" if seconds else NONE
 
     return _with_paper(PAPER, _methods_in(lines), ours, None)
 
@@ -158,9 +159,9 @@ def cpu(lines: Sequence[Line]) -> str:
 def areas(lines: Sequence[Line], exact: bool, methods: Sequence[str], with_paper: bool) -> str:
     """Areas under the performance profiles of each function, of all six, and of their controls.
 
-    The two rules differ where no method finds the optimum of a run: by the letter of the paper's
-    rule all methods are then best, by ours none is. Where every run is solved by some method there
-    is one row for both. The paper's figures stand under the row of its rule.
+    The two rules differ where no method finds the optimum of a run. By the paper's rule, taken
+    literally, all methods are then best; by ours none is. Where every run is solved by some method
+    there is one row for both. The paper's figures are below the row of its rule.
     """
     rows = []
     for title, problems in [

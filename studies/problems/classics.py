@@ -95,8 +95,8 @@ _SHEKEL_CENTRES = np.array(
 
 def shekel(Z: Floats) -> Floats:
     """Ten needles in four dimensions."""
-    away = ((Z[:, None, :] - _SHEKEL_CENTRES) ** 2).sum(axis=2)
-    return np.asarray(-(1 / (away + _SHEKEL_DEPTHS)).sum(axis=1))
+    distances = ((Z[:, None, :] - _SHEKEL_CENTRES) ** 2).sum(axis=2)
+    return np.asarray(-(1 / (distances + _SHEKEL_DEPTHS)).sum(axis=1))
 
 
 def cosine_mixture(Z: Floats) -> Floats:
@@ -148,7 +148,7 @@ CLASSICS = {
 def moved(classic: Classic, n_dims: int, seed: int, rotate: bool) -> tuple[Function, Floats]:
     """The function with its minimiser moved and perhaps its axes rotated; and the new minimiser.
 
-    Every coordinate of the minimiser lies 20 to 60 % of the way from the centre to an edge, so no
+    Every coordinate of the minimiser lies 20 to 60 % of the way from the centre to an edge. So no
     method gains by looking at the centre, at an edge or along an axis.
     """
     rng = np.random.default_rng(seed)

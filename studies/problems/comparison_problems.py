@@ -1,12 +1,12 @@
 """The problems of the comparison, and which half each belongs to.
 
 The split was fixed before any setting was tuned on these problems. Settings are chosen on the
-development half alone; what is published is the test half. The halves are alike in kind: each has
-grids of the paper with their shifted controls, classic functions shifted and rotated in few and in
-many dimensions, emulators, mixed spaces, noise, and tables of real hyperparameters. A function and
-its control, which teach the same, are in the same half. No function is in both but the families of
-Griewank, Levy, Ackley, Rastrigin and Rosenbrock, which differ there in dimension, position and
-rotation, and Branin and Hartmann, which return with noise or in a mixed space.
+development half alone; results are published of the test half. The halves have the same kinds of
+problems: grids of the paper with shifted controls, classic functions, emulators, mixed spaces,
+noise, and tables of real hyperparameters. Classic functions are shifted and rotated, in few and in
+many dimensions. A function and its control are in the same half, because one informs about the
+other. Griewank, Levy, Ackley, Rastrigin and Rosenbrock are in both halves, but differ in dimension,
+position and rotation. Branin and Hartmann are in both, with noise or in a mixed space in one.
 """
 
 from collections.abc import Callable

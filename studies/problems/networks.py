@@ -1,14 +1,14 @@
 """The paper's network objectives: a two-layer Keras network on the JAX backend.
 
 It is scored by three-fold cross-validation. Model, optimiser and loss are Keras's. The loop over
-batches is compiled whole, one program per batch size, because `model.fit` compiles anew for every
-network and a table of scores needs thousands. Layers are as wide as the widest network; a narrower
-one has zeros where it has no neurons, which stay zero (their inputs, outputs and gradients are).
-tests/integrations compares it with `model.fit`.
+batches is compiled as one program per batch size: `model.fit` would compile again for every
+network, and a table of scores needs thousands. Layers are as wide as the widest network. A narrower
+one has zeros where it has no neurons; they stay zero, because their inputs, outputs and gradients
+are. tests/integrations compares it with `model.fit`.
 
 Two objectives: "clean" trains on two folds and scores on the third. "leaky" is the tutorial's: its
-model builder trains on all data, the fold to be scored included, before cross-validation goes on
-training it.
+model builder trains on all data, including the fold to be scored. Cross-validation then continues
+to train that model.
 """
 
 import itertools
@@ -156,7 +156,7 @@ def trainer(task: NetworkTask, n_inputs: int) -> Callable[..., tuple[list[Any], 
 
 @lru_cache(maxsize=64)
 def fresh_memory(task: NetworkTask, n_inputs: int, n_networks: int) -> list[Any]:
-    """What the optimiser remembers before it has done anything, for so many networks."""
+    """The initial state of the optimiser, for `n_networks` networks."""
     model = build(task, n_inputs, WIDEST)
     model.optimizer.build(model.trainable_variables)
     return [np.stack([np.asarray(v.value)] * n_networks) for v in model.optimizer.variables]
@@ -208,8 +208,8 @@ def score(
     ]
     weights, _ = train(state, x, Y, np.stack(rows), epochs, forever)
     scores = [
-        _evaluate(task, [np.asarray(w[i]) for w in weights], x[held], y[held])
-        for i, (_, held) in enumerate(splits)
+        _evaluate(task, [np.asarray(w[i]) for w in weights], x[scored], y[scored])
+        for i, (_, scored) in enumerate(splits)
     ]
     return float(np.mean(scores))
 

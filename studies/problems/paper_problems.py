@@ -119,9 +119,9 @@ def make_griewank(n_dims: int, steps: tuple[int, ...] | None = None) -> PaperPro
     moves = (0,) * n_dims if steps is None else steps
     if len(moves) != n_dims or any(not -5 <= s <= 5 for s in moves):
         raise ValueError(f"steps must hold {n_dims} whole numbers from -5 to 5; got {steps}")
-    away = [np.linspace(-10, 10, 11) - 2 * s for s in moves]
-    cosines = [np.cos(x / math.sqrt(d + 1)) for d, x in enumerate(away)]
-    worst = _worst_griewank(cosines, [x**2 / 4000 for x in away])
+    coordinates = [np.linspace(-10, 10, 11) - 2 * s for s in moves]
+    cosines = [np.cos(x / math.sqrt(d + 1)) for d, x in enumerate(coordinates)]
+    worst = _worst_griewank(cosines, [x**2 / 4000 for x in coordinates])
     problem = make_problem(
         f"griewank{n_dims}",
         Grid(low=(-10.0,) * n_dims, high=(10.0,) * n_dims, sizes=(11,) * n_dims),

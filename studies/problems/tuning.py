@@ -83,7 +83,7 @@ def tuning_problem(task: Task, scores: Path) -> TuningProblem:
 
 
 def _forest(name: str, title: str, max_features: int, data: str) -> Task:
-    """A random forest on data with so many features."""
+    """A random forest on data with `max_features` features."""
     ranges = ((10, 100), (5, 50), (1, max_features), (2, 11))
     return Task(name=name, title=title, parameters=FOREST, ranges=ranges, data=data)
 

@@ -28,7 +28,7 @@ from bktf.surrogate import ModelSpec, Posterior, RunOptions, Warp, fit_model, ma
 N_FOLDS = 5
 MAX_PROCESS_POINTS = 200  # observations that a process sees at most
 EARLY_POINTS = 20  # up to which a process chooses more often: it needs fewer points to be useful
-EARLY_PERIOD, LATER_PERIOD = 2, 6  # the process makes one of so many suggestions
+EARLY_PERIOD, LATER_PERIOD = 2, 6  # suggestions of which a process makes one
 LARGE_SPACE = 1e5  # points of a finite space beyond which coordinates seldom repeat
 LARGE_SPACE_POINTS = 100  # from so many points on, only a process chooses on such a space
 SHOWN_KEPT, SHOWN_CHAINS = 40, 4  # at least, of a process that is shown: quantiles need more draws

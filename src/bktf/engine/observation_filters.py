@@ -1,8 +1,8 @@
 """Which observations the surrogate sees: outliers count as failed, and a process sees a subset.
 
-An outlier is so much worse than all other values that no smooth function explains it: an accident,
-or a penalty for what may not be tried. One of them takes up the whole scale of the z-scores, and as
-noise it hides everything else. A value is an outlier where both hold:
+An outlier is so much worse than all other values that no smooth function explains it. It is an
+accident, or a penalty for what may not be tried. One of them takes up the whole scale of the
+z-scores, and as noise it hides everything else. A value is an outlier where both hold:
 
     gap         its distance to the best is more than GAP times that of the next better value, and
                 at most MAX_SHARE of the values are as bad

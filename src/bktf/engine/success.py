@@ -27,7 +27,7 @@ class Chance:
         return self._of_draws(self.success.draws_at(points))
 
     def on_axes(self, axes: tuple[Floats, ...]) -> Callable[[Ints], Floats]:
-        """The chance as a function of cells (n, D), because a search asks for many.
+        """The chance as a function of cells (n, D), fast enough for a search over many.
 
         All points of the axes must be points of the success model.
         """

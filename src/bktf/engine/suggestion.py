@@ -117,7 +117,7 @@ class Engine:
                 SUCCESS_MODEL, kernel=kernels, log=log, priors=settings.components.priors
             )
             points = np.concatenate((X, failed))
-            # A seed of its own stream: the two fits must not share their random numbers.
+            # Another seed, because the two fits must not share their random numbers.
             success = fit_model(spec, axes, points, is_success, seed_for(seed, 1))
             chance = Chance(success, caution(history._replace(failed=failed)))
         return Model(
@@ -150,7 +150,7 @@ class Engine:
         Args:
             model: what `learn` returned.
             number: of the suggestion, as in `learn`.
-            tried: points (n, D) that are not to be tried again beside those of the model's history.
+            tried: further points (n, D) that are not to be tried again.
             pending: points (n, D) that are being evaluated now.
             position: of the point in a batch; None for a single point.
         """

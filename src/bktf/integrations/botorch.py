@@ -30,7 +30,7 @@ class BKTFModel(Model):  # type: ignore[misc]
 
     Args:
         posterior: a `bktf.Posterior`.
-        n_draws: use so many of its draws, evenly spaced; all of them by default.
+        n_draws: number of its draws to use, evenly spaced; by default all.
     """
 
     _is_fully_bayesian = True

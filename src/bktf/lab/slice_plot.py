@@ -15,7 +15,7 @@ MODEL_COLOUR, SUGGESTION_COLOUR = "#2c7fb8", "#c0392b"
 BAND = 1.645  # standard deviations on either side of the mean: 90 %
 MIN_WIDTH, ROW_HEIGHT = 2.6, 2.3  # of a panel, in inches, names of levels not counted
 LABEL_WIDTH = 0.6  # inches for the label of a row
-LEVEL_WIDTH = 0.22  # inches for one name that stands upright
+LEVEL_WIDTH = 0.22  # inches for one upright name
 NAME_SIZE = 8  # points
 MAX_NAME = 20  # characters; longer names lose their middle
 MAX_NAMES = 60  # in one panel; with more levels only some are named, the suggested one among them
@@ -88,7 +88,7 @@ def _name_levels(panel: Any, space: LabSpace, part: Slice) -> None:
 
 
 def _named_levels(part: Slice) -> Ints:
-    """The levels that get a name: all, or every so many and the suggested one."""
+    """The levels that get a name: all, or evenly spaced ones with the suggested level."""
     step = math.ceil(len(part.coordinates) / MAX_NAMES)
     return np.arange(part.suggested % step, len(part.coordinates), step)
 

@@ -181,7 +181,7 @@ def _read_rank(table: dict[str, Any]) -> float | str:
 
 
 def _check_columns(columns: list[str]) -> None:
-    """Refuse names that cannot stand in the header of the table."""
+    """Refuse names that the header of a table cannot have."""
     for column in columns:
         if columns.count(column) > 1:
             raise LabError(

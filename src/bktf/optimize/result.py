@@ -76,7 +76,7 @@ class Result:
         """The surrogate given all trials, in your units and direction.
 
         Columns of points are in the order of the space. A category is its index (an ordered list
-        its values); parameters with a single value have no column. Fitted when first asked for.
+        its values); parameters with a single value have no column. Fitted on first use.
         """
         assert self._shown.posterior is not None
         return self._engine.objective.orient_posterior(self._shown.posterior)
@@ -194,7 +194,7 @@ def make_result(
 
 
 def _inside(study: Study, parameters: tuple[Parameter, ...]) -> list[FrozenTrial]:
-    """Trials with a finite value whose parameters lie in today's space."""
+    """Trials with a finite value whose parameters lie in the space."""
 
     def is_inside(trial: FrozenTrial) -> bool:
         """Whether a trial has a value of every parameter."""

@@ -1,9 +1,9 @@
 """`BKTFSampler`: the engine behind Optuna's sampler contract.
 
-The sampler keeps no state that a suggestion depends on: a suggestion is a function of the seed, the
-trial's number and the trials in the storage. So workers with one seed do not repeat each other, a
-study reopened from storage continues where it was, and one sampler may serve several studies. (Only
-the preset "paper" keeps the last posterior as a warm start; it may be lost at any time.)
+Suggestions depend on no state of the sampler: each is a function of the seed, the number of the
+trial and the trials in the storage. So workers with one seed do not repeat each other. A study
+reopened from storage continues where it was, and one sampler may serve several studies. (Only the
+preset "paper" keeps the last posterior as a warm start; it may be lost at any time.)
 """
 
 import threading
@@ -71,15 +71,15 @@ class BKTFSampler(BaseSampler):
         seed: makes suggestions reproducible; with the same trials in the storage they are the same
             in another process.
         n_startup_trials: trials that were evaluated, one of them with a value, before the model is
-            used; by default D + 4 (with the preset "paper" D), where D counts the parameters that
+            used. By default D + 4 (with the preset "paper" D), where D counts the parameters that
             are chosen together; at most 10 million. Start points are those of a scrambled Sobol
             sequence.
         acquisition: "ei" (expected improvement), "ucb", "max" (over draws, what the paper's
             experiments use) or "thompson".
         beta: weight of the standard deviation in "ucb".
         rank: the number of components of the surrogate (products of factors, the paper's model),
-            at most 10,000, on every space; or `math.inf`: a fully Bayesian Gaussian process, their
-            limit. "auto", the default, is infinite where a parameter is continuous or most
+            at most 10,000, on every space. `math.inf` is their limit, a fully Bayesian Gaussian
+            process. The default, "auto", is infinite where a parameter is continuous or most
             parameters are unordered categories. On other finite spaces infinite rank and three
             components alternate: one each up to 20 points, then components five times of six. On
             spaces of more than 100,000 points infinite rank alone is used from 100 points on. With
@@ -98,9 +98,9 @@ class BKTFSampler(BaseSampler):
             are not identifiable together, so chains mix slowly; it chose worse than either alone.
         priors: a `bktf.Priors`.
         noise_std: standard deviation of the objective's noise, where it is known.
-        categorical: how unordered choices are modelled: "equal", any two levels have the same
-            correlation, which is learned; or "wishart", a full covariance (for up to 20 levels;
-            parameters with more keep "equal"). A process always has "equal".
+        categorical: how unordered choices are modelled. "equal": any two levels have the same
+            correlation, which is learned. "wishart": a full covariance, for up to 20 levels;
+            parameters with more keep "equal". A process always has "equal".
         ordinal: names of categorical parameters whose choices are ordered; a name that no trial has
             gives a warning.
         preset: "default", or "paper": the settings of the paper (rank 2, one chain of 400 sweeps

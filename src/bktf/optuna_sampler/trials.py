@@ -29,7 +29,7 @@ Trials = Mapping[int, FrozenTrial]  # by number, in their order
 
 PUBLISHED = "bktf:suggestion"  # attributes PUBLISHED:0, PUBLISHED:1, … hold one JSON text in pieces
 PIECE = 2045  # characters that fit into one system attribute of every storage
-PATIENCE = 10.0  # a running trial is pending for so many times the longest duration of a trial
+PATIENCE = 10.0  # times the longest duration of a trial, for which a running one is pending
 MIN_PATIENCE = 3600.0  # seconds for which it is pending at least
 MAX_CACHED_STUDIES = 8
 MAX_CACHED_TRIALS = 100_000  # of one study

@@ -1,7 +1,7 @@
 """Parameters and their axes: from values of Optuna's distributions to coordinates and back.
 
-A *coordinate* is a number on a parameter's axis in the user's units: the value of a numeric
-parameter, the index of an unordered choice, the value or index of an ordered choice.
+A *coordinate* is a number on a parameter's axis in the user's units. It is the value of a numeric
+parameter, the index of an unordered choice, and the value or index of an ordered choice.
 
 Axes adapt to the trials: a base grid, every observed coordinate, and finer points around the
 incumbents.
@@ -51,7 +51,7 @@ class Parameter:
     def choice_coordinates(self) -> Floats | None:
         """The coordinate of each choice; None for a parameter that is not categorical.
 
-        Ordered numbers are their own coordinates, other choices are numbered.
+        For ordered numbers these are the numbers; other choices are numbered.
         """
         if not isinstance(self.distribution, CategoricalDistribution):
             return None
@@ -263,8 +263,8 @@ def refine_axis(
         incumbents: coordinates of the best points, best first; the axis is refined around each, at
             distances of 1, ½, ¼, … base spacings.
         step: the parameter takes low, low + step, low + 2·step, … only; None for a continuous one.
-            With more values than max_points the axis is coarse and refines like a continuous one,
-            always on the parameter's values; values closer than 2e-9 of the range count as one.
+            With more values than max_points the axis is coarse and refined like a continuous one,
+            always on the parameter's values. Values closer than 2e-9 of the range count as one.
         n_base: points of the base grid.
         max_points: never more than this. The base grid and the incumbents' neighbourhoods come
             first, then observed coordinates, the latest first. Coordinates beyond the limit are

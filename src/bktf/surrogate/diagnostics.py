@@ -2,7 +2,7 @@
 
 The quantities do not depend on the signs and labels of components. Both statistics are the
 rank-normalised versions of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021, Bayesian
-Analysis 16, 667–718): draws are replaced by the normal scores of their ranks, so heavy tails and
+Analysis 16, 667–718). Draws are replaced by the normal scores of their ranks, so heavy tails and
 the units of a quantity do not matter.
 """
 
@@ -117,7 +117,7 @@ class Diagnostics:
     ess: Floats
     groups: tuple[str, ...]  # of each quantity: one of GROUPS
     n_chains: int
-    unseen: Floats  # (U, D) where the quantities of the group UNSEEN are asked, in their order
+    unseen: Floats  # (U, D) points of the quantities of the group UNSEEN, in their order
 
     def count_above(self, group: str) -> tuple[int, int]:
         """How many quantities of a group have R-hat above RHAT_LIMIT, and how many there are."""

@@ -55,7 +55,7 @@ def fit(
         X: (n, D) points inside the box. A coordinate that is not on its axis becomes a point of it.
         y: (n,) observed values; repeated points are repeated observations.
         seed: makes the draws reproducible, whatever the number of threads.
-        rank: number of components R, each active in every dimension, at most 10,000; or `math.inf`,
+        rank: number of components R, each active in every dimension, at most 10,000. `math.inf` is
             the limit of the model at infinite rank: a Gaussian process with a product kernel. Along
             each ordered axis the kernel is a constant plus Matérn 5/2, in shares that are learned;
             levels have equal correlation. The cost is cubic in n.
@@ -75,8 +75,8 @@ def fit(
         residual_process: add a Gaussian process for the residuals of the components. The two parts
             are not identifiable together, so chains mix slowly. The cost is cubic in n.
         adapt_rank: shrink the weights of components of more than one dimension, each more than
-            the one before (a multiplicative gamma process), so that `rank` is only an upper bound;
-            see `Posterior.ranks`.
+            the one before (a multiplicative gamma process). `rank` is then only an upper bound; see
+            `Posterior.ranks`.
         offsets: factors vary around a learned offset instead of around 0, so that an axis that
             does not matter costs nothing.
         active: the components' dimensions, as in [(0, 1), (0,)]; replaces `rank`.

@@ -1,4 +1,4 @@
-"""The posterior: draws, and everything one can ask of them."""
+"""The posterior: draws, predictions, the next point, diagnostics."""
 
 import math
 import os
@@ -37,9 +37,9 @@ class GridMoments:
 class Posterior:
     """Draws from the posterior of f, in the order chain after chain (K = chains × kept sweeps).
 
-    `weights`, `noise_precision` and `lengthscales` are in the model's own units (inputs on [0, 1],
-    z-scored y); everything else is in the user's. All answers are about f, not about noisy
-    observations of it.
+    `weights`, `noise_precision` and `lengthscales` are in the model's units (inputs on [0, 1],
+    z-scored y); everything else is in the user's. Predictions are of f, not of noisy observations
+    of it.
     """
 
     grid: tuple[Axis, ...]
@@ -82,8 +82,8 @@ class Posterior:
     def lengthscales(self) -> Floats:
         """Length-scales on axes scaled to [0, 1], (K, R, D); at infinite rank (K, D).
 
-        On a categorical axis the odds of the correlation (NaN at infinite rank; see
-        `correlations`), NaN where a component is not active or an axis has none.
+        On a categorical axis they are the odds of the correlation (at infinite rank NaN; see
+        `correlations`). They are NaN where a component is not active or an axis has none.
         """
         return self.draws.lengthscales
 
@@ -210,7 +210,7 @@ class Posterior:
     ) -> Floats:
         """E max(f(x) − threshold, 0) at points, (n,), in the units of y, where larger is better.
 
-        Where smaller is better, ask `negated()`.
+        Where smaller is better, use `negated()`.
 
         The threshold is `best`, by default the best observed value. With pending points it is the
         largest of `best` and f at them, so that only what x adds to them counts. Values at pending
@@ -308,8 +308,8 @@ class Posterior:
 
         The quantities are f at observed and at unseen points, and the summaries of `label_free`.
         Data determine f where they are, so chains that agree there may disagree elsewhere. So f is
-        also taken at up to 64 random cells of the grid that were not observed, always the same
-        cells for the same fit.
+        also taken at up to 64 random cells of the grid that were not observed. They are the same
+        cells whenever the fit is the same.
 
         Where there is a Gaussian process, f is drawn, as by `draws_at`, and not its mean within
         each draw. R-hat then says whether chains differ by a noticeable part of the standard
