@@ -4,12 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from bktf.surrogate.problems import Data, make_component_problem, make_process_problem
 
 from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.kernel_choice import resolve_kernels
 from bktf.gaussian_process.process_sampler import start_of_chain
+from bktf.surrogate.fit_components import make_component_problem
+from bktf.surrogate.fit_process import make_process_problem
 from bktf.surrogate.model_spec import ModelSpec
+from bktf.surrogate.observed_values import Data
 from bktf.surrogate.priors import Priors
 from seeds import seeded
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from bktf.engine.outliers import GAP, STEEPNESS, find_outliers
 from numpy.typing import NDArray
+
+from bktf.engine.observation_filters import GAP, STEEPNESS, find_outliers
 
 Floats = NDArray[np.float64]
 ORDERED = np.array([False])

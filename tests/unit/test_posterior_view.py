@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from bktf.surrogate.standardisation import Standardisation
 from numpy.typing import NDArray
 
 from bktf.acquisition.posterior_view import PosteriorView
+from bktf.surrogate.observed_values import Standardisation
 from seeds import seeded
 
 Floats = NDArray[np.float64]

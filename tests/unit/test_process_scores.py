@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bktf.surrogate.standardisation import Standardisation
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -18,6 +17,7 @@ from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.kernel_choice import resolve_kernels
 from bktf.gaussian_process import ProcessDraws, condition_process
 from bktf.gaussian_process.process_loops import MIN_VARIANCE_SHARE
+from bktf.surrogate.observed_values import Standardisation
 from seeds import seeded
 
 Floats = NDArray[np.float64]

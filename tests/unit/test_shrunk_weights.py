@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from bktf.surrogate.problems import new_state
 from prior_preservation import draw_joint, make_setup
 
 from bktf.components import gibbs
 from bktf.components.chain_state import Draws, Work
 from bktf.components.chains import steps_per_sweep
 from bktf.gaussian_process import n_logs
+from bktf.surrogate.fit_components import new_state
 from seeds import seeded
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from bktf.surrogate.standardisation import Standardisation
+
+from bktf.surrogate.observed_values import Standardisation
 
 
 @pytest.mark.parametrize("value", [0.0, -3.5, 7.0, 1e300])
