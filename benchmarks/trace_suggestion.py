@@ -57,7 +57,7 @@ class Trace:
     ignored: Collection[str] = ()  # modules that are not counted
     caller: int = field(default_factory=threading.get_ident)  # the thread of the suggestion
     hops: dict[CodeType, Hop] = field(default_factory=dict)  # in the order of their first calls
-    max_depth: int = 0
+    deepest: tuple[str, ...] = ()  # the functions of the deepest path, from the entry on
 
     def record(self, frame: FrameType, event: str, _: Any) -> None:
         """Note a call of a counted function below the entry."""
@@ -68,7 +68,8 @@ class Trace:
             stack += self.counted_frames(sys._current_frames()[self.caller])
         if stack[-1].f_code.co_name != ENTRY:
             return
-        self.max_depth = max(self.max_depth, len(stack))
+        if len(stack) > len(self.deepest):
+            self.deepest = tuple(f.f_code.co_qualname for f in reversed(stack))
         function = frame.f_code.co_qualname.replace(".<locals>", "")
         self.hops.setdefault(frame.f_code, Hop(module_of(frame), function, len(stack)))
 
@@ -149,11 +150,12 @@ def main() -> int:
             print(f"{hop.depth:4d} {'  ' * (hop.depth - 1)}{hop.function} ({hop.module})")
         figures = (
             ("modules", trace.n_modules(), arguments.max_modules),
-            ("frames deep", trace.max_depth, arguments.max_frames),
+            ("frames deep", len(trace.deepest), arguments.max_frames),
         )
         for what, figure, limit in figures:
             print(f"  {figure} {what}" + ("" if limit is None else f" (at most {limit})"))
             is_fine = is_fine and (limit is None or figure <= limit)
+        print("  deepest: " + " → ".join(trace.deepest).replace(".<locals>", ""))
     return 0 if is_fine else 1
 
 

@@ -62,7 +62,7 @@ def test_ordered_numbers_keep_their_distances_on_the_scale_where_they_are_even()
     assert (geometric.choice_coordinates.tolist(), geometric.log) == ([1e-4, 1e-3, 1e-2], True)  # type: ignore[union-attr]
     assert (words.choice_coordinates.tolist(), words.log) == ([0, 1, 2], False)  # type: ignore[union-attr]
     assert not Parameter("p", CategoricalDistribution([10, 20, 30]), ordinal=True).log
-    assert words.kernel("wishart") == "matern32"
+    assert words.kernel("wishart") is None
     unsorted = Parameter("p", CategoricalDistribution([30, 10, 20]), ordinal=True)
     assert unsorted.axis(np.zeros(0), np.zeros(0)).points.tolist() == [10, 20, 30]
     assert [unsorted.value(x) for x in (10.0, 20.0, 30.0)] == [10, 20, 30]
