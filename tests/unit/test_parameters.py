@@ -9,6 +9,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 
 import bktf
 from bktf.spaces import Parameter, can_be_modelled, read_space
+from bktf.surrogate import ModelSpec, make_axes
 
 EVERY_KIND = [
     FloatDistribution(-1.0, 3.0),
@@ -62,10 +63,21 @@ def test_ordered_numbers_keep_their_distances_on_the_scale_where_they_are_even()
     assert (geometric.choice_coordinates.tolist(), geometric.log) == ([1e-4, 1e-3, 1e-2], True)  # type: ignore[union-attr]
     assert (words.choice_coordinates.tolist(), words.log) == ([0, 1, 2], False)  # type: ignore[union-attr]
     assert not Parameter("p", CategoricalDistribution([10, 20, 30]), ordinal=True).log
-    assert words.kernel("wishart") is None
     unsorted = Parameter("p", CategoricalDistribution([30, 10, 20]), ordinal=True)
     assert unsorted.axis(np.zeros(0), np.zeros(0)).points.tolist() == [10, 20, 30]
     assert [unsorted.value(x) for x in (10.0, 20.0, 30.0)] == [10, 20, 30]
+
+
+@pytest.mark.parametrize("categorical", ["equal", "wishart"])
+@pytest.mark.parametrize(("rank", "expected"), [(2, "matern32"), (math.inf, "matern52")])
+def test_ordered_words_have_the_kernel_of_an_ordered_axis_at_every_rank(rank: float, expected: str, categorical: str) -> None:
+    words = Parameter("p", CategoricalDistribution(["low", "mid", "high"]), ordinal=True)
+    assert words.kernel(categorical) is None
+    points = words.axis(np.zeros(0), np.zeros(0)).points
+    (used,) = make_axes(ModelSpec(rank=rank, kernel=[words.kernel(categorical)]), [points])
+    (named,) = make_axes(ModelSpec(rank=rank, kernel=[expected]), [points])
+    assert used.kernel.kind == named.kernel.kind
+    assert not used.kernel.on_levels
 
 
 def test_many_levels_keep_equal_correlation() -> None:
