@@ -134,7 +134,7 @@ class PosteriorView(NamedTuple):
 
     def components_at(self, points: Floats) -> Floats:
         """The sum of the components of each draw at points (n, D) in the user's units, (K, n)."""
-        if not self.has_components:
+        if not len(points) or not self.has_components:
             return np.zeros((self.n_draws, len(points)))
         components = self.posterior.draws.components
         return np.asarray(

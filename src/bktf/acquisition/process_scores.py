@@ -109,8 +109,7 @@ class ProcessBoxScore(NamedTuple):
     """Log EI at scaled points of a box; only for draws without components."""
 
     process: ConditionalProcess
-    inverse: Floats  # (D, K) √5 / length-scale, or the correlation on an axis of levels
-    thresholds: Floats  # (K,)
+    arguments: tuple[Floats | Bools, ...]  # what the compiled loops take; the same at every point
 
     @property
     def is_log(self) -> bool:
@@ -119,25 +118,28 @@ class ProcessBoxScore(NamedTuple):
 
     def values(self, points: Floats) -> Floats:
         """Log EI (n,) at scaled points (n, D)."""
-        return np.asarray(loops.log_improvements_at(*self._arguments(), points))
+        return np.asarray(loops.log_improvements_at(*self.arguments, points))
 
     def value_and_gradient(self, point: Floats) -> tuple[float, Floats]:
         """Log EI and its gradient (D,) at a scaled point."""
         gradient = np.empty(point.size)
-        value = loops.log_improvement_and_gradient(*self._arguments(), point, gradient)
+        value = loops.log_improvement_and_gradient(*self.arguments, point, gradient)
         return float(value), gradient
-
-    def _arguments(self) -> tuple[Floats | Bools, ...]:
-        draws = self.process
-        return (
-            draws.observed, draws.on_levels, self.inverse, draws.shares, draws.prior_variances,
-            draws.coefficients, draws.roots, self.thresholds,
-        )  # fmt: skip
 
 
 def process_box_score(process: ConditionalProcess, thresholds: Floats) -> ProcessBoxScore:
     """Log EI over the box of the axes of a process."""
     logs = process.logs[:, :-2]
     correlations, rates = 1.0 / (1.0 + np.exp(-logs)), SQRT5 * np.exp(-logs)
-    inverse = np.where(process.on_levels, correlations, rates)
-    return ProcessBoxScore(process, np.ascontiguousarray(inverse.T), thresholds)
+    inverse = np.where(process.on_levels, correlations, rates)  # (K, D) √5 / length-scale, or ρ
+    arguments = (
+        process.observed,
+        process.on_levels,
+        np.ascontiguousarray(inverse.T),
+        process.shares,
+        process.prior_variances,
+        process.coefficients,
+        process.roots,
+        thresholds,
+    )
+    return ProcessBoxScore(process, arguments)
