@@ -1,4 +1,7 @@
-"""The slow, obvious version of every kernel. Nothing here is clever; everything here is the definition."""
+"""The slow, obvious version of every kernel. Nothing here is clever.
+
+Everything here is the definition.
+"""
 
 import itertools
 from typing import Any
@@ -23,7 +26,9 @@ def squared_exponential(lengthscale: float, a: NDArray[Any], b: NDArray[Any]) ->
 
 def periodic(period: float, lengthscale: float, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     pi = a.dtype.type(4) * np.arctan(a.dtype.type(1))
-    return np.asarray(np.exp(-2 * (np.sin(pi * (a[:, None] - b[None, :]) / period) / lengthscale) ** 2))
+    return np.asarray(
+        np.exp(-2 * (np.sin(pi * (a[:, None] - b[None, :]) / period) / lengthscale) ** 2)
+    )
 
 
 def observation_matrix(directions: Floats) -> Floats:
@@ -49,11 +54,15 @@ def cholesky_long(M: NDArray[Any]) -> NDArray[Any]:
 def log_evidence(K: NDArray[Any], directions: Floats, precisions: Floats, targets: Floats) -> float:
     """Log N(targets; 0, H (I ⊗ K) Hᵀ + 1/precisions) without its constant ½ Σ log(precision / 2π).
 
-    In 80-bit arithmetic: with precisions near 1e4 plain double precision loses more than what is tested here.
+    In 80-bit arithmetic: with precisions near 1e4 plain double precision loses more than what is
+    tested here.
     """
     seen = precisions.ravel() > 0
     H = observation_matrix(directions)[seen].astype(np.longdouble)
-    b, t = precisions.ravel()[seen].astype(np.longdouble), targets.ravel()[seen].astype(np.longdouble)
+    b, t = (
+        precisions.ravel()[seen].astype(np.longdouble),
+        targets.ravel()[seen].astype(np.longdouble),
+    )
     m, q = len(K), directions.shape[1]
     prior = np.zeros((q * m, q * m), dtype=np.longdouble)
     for c in range(q):
@@ -67,7 +76,9 @@ def log_evidence(K: NDArray[Any], directions: Floats, precisions: Floats, target
     return float(-np.sum(np.log(np.diag(L))) - solved @ solved / 2)
 
 
-def factor_posterior(K: Floats, directions: Floats, precisions: Floats, targets: Floats) -> tuple[Floats, Floats]:
+def factor_posterior(
+    K: Floats, directions: Floats, precisions: Floats, targets: Floats
+) -> tuple[Floats, Floats]:
     """Mean (q·m,) and covariance of the stacked factors given the pseudo-observations."""
     seen = precisions.ravel() > 0
     H = observation_matrix(directions)[seen]
@@ -86,21 +97,31 @@ def conditional(K: Floats, known: int, values: Floats) -> tuple[Floats, Floats]:
 
 def matern_extended(order: int, lengthscale: float, a: float, b: float) -> Any:
     """Matérn correlation in extended precision."""
-    x = mpmath.sqrt(2 * order - 1) * abs(mpmath.mpf(float(a)) - mpmath.mpf(float(b))) / mpmath.mpf(lengthscale)
+    x = (
+        mpmath.sqrt(2 * order - 1)
+        * abs(mpmath.mpf(float(a)) - mpmath.mpf(float(b)))
+        / mpmath.mpf(lengthscale)
+    )
     polynomial = {1: mpmath.mpf(1), 2: 1 + x, 3: 1 + x + x * x / 3}[order]
     return polynomial * mpmath.exp(-x)
 
 
-def log_evidence_extended(order: int, lengthscale: float, coords: Floats, precisions: Floats, targets: Floats) -> Any:
+def log_evidence_extended(
+    order: int, lengthscale: float, coords: Floats, precisions: Floats, targets: Floats
+) -> Any:
     """The same for one factor, in 60 digits: log N(t; 0, K + B⁻¹) + ½ Σ log(2π / b)."""
     with mpmath.workdps(60):
         m = len(coords)
         M = mpmath.matrix(m, m)
         root = [mpmath.sqrt(mpmath.mpf(float(b))) for b in precisions]
         for i, j in itertools.product(range(m), repeat=2):
-            M[i, j] = root[i] * root[j] * matern_extended(order, lengthscale, coords[i], coords[j]) + (i == j)
+            M[i, j] = root[i] * root[j] * matern_extended(
+                order, lengthscale, coords[i], coords[j]
+            ) + (i == j)
         L = mpmath.cholesky(M)
-        scaled = mpmath.matrix([r * mpmath.mpf(float(t)) for r, t in zip(root, targets, strict=True)])
+        scaled = mpmath.matrix(
+            [r * mpmath.mpf(float(t)) for r, t in zip(root, targets, strict=True)]
+        )
         solved = mpmath.lu_solve(L, scaled)
         half_log_det = sum(mpmath.log(L[i, i]) for i in range(m))
         return -half_log_det - sum(v * v for v in solved) / 2

@@ -1,6 +1,7 @@
 """A name for the compiled code of the package's sources: `python tests/source_hash.py` prints it.
 
-Numba's cache looks only at a function's own file, so a folder named by all sources cannot hold stale code.
+Numba's cache looks only at a function's own file, so a folder named by all sources cannot hold
+stale code.
 """
 
 import hashlib

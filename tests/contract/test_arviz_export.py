@@ -17,9 +17,15 @@ SHORT: dict[str, Any] = {"seed": seeded(0), "n_sweeps": 30, "n_burn_in": 10}
 
 
 @pytest.mark.parametrize("new", [False, True])
-def test_to_arviz_hands_over_draws_by_chain_in_both_of_its_forms(new: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_to_arviz_hands_over_draws_by_chain_in_both_of_its_forms(
+    new: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def old_form(*, posterior: Any, observed_data: Any, constant_data: Any) -> Any:
-        return {"posterior": posterior, "observed_data": observed_data, "constant_data": constant_data}
+        return {
+            "posterior": posterior,
+            "observed_data": observed_data,
+            "constant_data": constant_data,
+        }
 
     def new_form(data: Any) -> Any:
         return data

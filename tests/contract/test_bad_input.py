@@ -28,7 +28,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"X": X[:, :1]}, r"X must have shape \(n, 2\), one column per axis; got \(3, 1\)"),
     ({"X": X[0]}, r"X must have shape \(n, 2\)"),
     ({"X": np.empty((0, 2)), "y": []}, "at least one observation; got none"),
-    ({"X": X + np.array([[0, 0], [0, 1], [0, 0]])}, r"X\[1, 1\] = 2 is outside \[-1, 1\]. Extend axis 1"),
+    (
+        {"X": X + np.array([[0, 0], [0, 1], [0, 0]])},
+        r"X\[1, 1\] = 2 is outside \[-1, 1\]. Extend axis 1",
+    ),
     ({"X": [[0.0, np.nan], *X[1:].tolist()]}, r"X\[0, 1\] is nan"),
     ({"X": [["a", "b"]] * 3}, "X must be an array of numbers"),
     ({"axes": [AXES[0][::-1], AXES[1]]}, "axis 0 must increase; got 1 followed by 0.75 at index 0"),
@@ -46,11 +49,20 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"kernel": [-np.eye(5), "matern32"]}, "positive semi-definite"),
     ({"kernel": [np.triu(np.ones((5, 5))), "matern32"]}, "symmetric"),
     ({"kernel": [np.full((5, 5), np.nan), "matern32"]}, "finite"),
-    ({"kernel": [np.eye(5), "matern32"], "X": X + np.array([[0.1, 0], [0, 0], [0, 0]])}, "given covariance matrix, so"),
+    (
+        {"kernel": [np.eye(5), "matern32"], "X": X + np.array([[0.1, 0], [0, 0], [0, 0]])},
+        "given covariance matrix, so",
+    ),
     ({"kernel": object()}, "must be a name"),
-    ({"rank": 0}, r"rank must be a whole number of at least 1, or math\.inf for a Gaussian process; got 0"),
+    (
+        {"rank": 0},
+        r"rank must be a whole number of at least 1, or math\.inf for a Gaussian process; got 0",
+    ),
     ({"rank": 2.5}, "rank must be a whole number"),
-    ({"n_sweeps": 400, "n_burn_in": 500}, r"n_burn_in must lie in \[0, n_sweeps\); got 500 with n_sweeps=400"),
+    (
+        {"n_sweeps": 400, "n_burn_in": 500},
+        r"n_burn_in must lie in \[0, n_sweeps\); got 500 with n_sweeps=400",
+    ),
     ({"n_burn_in": -1}, "n_burn_in must be a whole number of at least 0"),
     ({"n_chains": 0}, "n_chains must be a whole number of at least 1"),
     ({"noise_std": -1.0}, "noise_std must be a number of at least 0"),
@@ -104,16 +116,34 @@ BAD_SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"preset": []}, r"preset must be one of 'default', 'paper'; got \[\]"),
     ({"ordinal": 5}, "ordinal must be a list of parameter names; got 5"),
     ({"ordinal": [3]}, r"ordinal must be a list of parameter names; got \[3\]"),
-    ({"independent_sampler": "random"}, "independent_sampler must be an Optuna sampler, as .*, or None; got 'random'"),
-    ({"independent_sampler": optuna.samplers.RandomSampler}, r"independent_sampler must be .*RandomSampler\(\)"),
-    ({"warn_independent_sampling": "no"}, "warn_independent_sampling must be True or False; got 'no'"),
+    (
+        {"independent_sampler": "random"},
+        "independent_sampler must be an Optuna sampler, as .*, or None; got 'random'",
+    ),
+    (
+        {"independent_sampler": optuna.samplers.RandomSampler},
+        r"independent_sampler must be .*RandomSampler\(\)",
+    ),
+    (
+        {"warn_independent_sampling": "no"},
+        "warn_independent_sampling must be True or False; got 'no'",
+    ),
 ]
 BAD_SPACES: list[tuple[dict[str, Any], str]] = [
-    ({"search_space": {"x": (0.0, 1.0)}}, r"search_space .* Optuna distribution.*; 'x' is \(0.0, 1.0\)\. bktf.minimize takes"),
+    (
+        {"search_space": {"x": (0.0, 1.0)}},
+        r"search_space .* Optuna distribution.*; 'x' is \(0.0, 1.0\)\. bktf.minimize takes",
+    ),
     ({"search_space": {3: FloatDistribution(0, 1)}}, "search_space .*names must be strings; got 3"),
     ({"search_space": [1]}, r"search_space must be a dictionary .*; got \[1\]"),
-    ({"search_space": {}}, "search_space must be a dictionary .* with at least one parameter; got {}"),
-    ({"search_space": {"x": FloatDistribution(0, 1)}, "ordinal": ["x"]}, "ordinal names categorical parameters; 'x' is"),
+    (
+        {"search_space": {}},
+        "search_space must be a dictionary .* with at least one parameter; got {}",
+    ),
+    (
+        {"search_space": {"x": FloatDistribution(0, 1)}, "ordinal": ["x"]},
+        "ordinal names categorical parameters; 'x' is",
+    ),
 ]
 BAD_RUNS: list[tuple[dict[str, Any], str]] = [
     ({"n_trials": 10**29}, "n_trials must be a whole number of at most 10000000;"),
@@ -122,15 +152,24 @@ BAD_RUNS: list[tuple[dict[str, Any], str]] = [
     ({"timeout": "long"}, "timeout must be a positive number of seconds, or None; got 'long'"),
     ({"timeout": math.nan}, "timeout must be a positive number"),
     ({"timeout": True}, "timeout must be a positive number"),
-    ({"n_jobs": 0}, "n_jobs must be a whole number from 1 to 10000, or -1 for one per processor; got 0"),
+    (
+        {"n_jobs": 0},
+        "n_jobs must be a whole number from 1 to 10000, or -1 for one per processor; got 0",
+    ),
     ({"n_jobs": 1.5}, "n_jobs must be a whole number"),
     ({"n_jobs": "2"}, "n_jobs must be a whole number"),
     ({"n_jobs": 10**9}, "n_jobs must be a whole number from 1 to 10000"),
     ({"storage": 5}, "storage must be a URL such as .*; got 5"),
-    ({"storage": "run.db"}, r"storage must be a URL such as .sqlite:///run\.db., .*; got 'run\.db'"),
+    (
+        {"storage": "run.db"},
+        r"storage must be a URL such as .sqlite:///run\.db., .*; got 'run\.db'",
+    ),
     ({"study_name": 3}, "study_name must be a non-empty string, or None; got 3"),
     ({"study_name": ""}, "study_name must be a non-empty string, or None; got ''"),
-    ({"callbacks": print}, r"callbacks must be a list of functions of \(study, trial\), as in \[print\]; got a single function"),
+    (
+        {"callbacks": print},
+        r"callbacks must be a list of functions of \(study, trial\), as in \[print\]; got a single function",
+    ),
     ({"callbacks": [3]}, r"callbacks must be a list of functions of \(study, trial\); got 3"),
     ({"callbacks": None}, "callbacks must be a list of functions .*; got None"),
     ({"catch": "x"}, "catch must be an exception class .*; got 'x'"),
@@ -145,20 +184,34 @@ BAD_RUNS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changed", "message"), BAD_SETTINGS + BAD_SPACES, ids=[m[:40] for _, m in BAD_SETTINGS + BAD_SPACES])
-def test_a_bad_setting_of_the_sampler_gets_one_clear_error(changed: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    BAD_SETTINGS + BAD_SPACES,
+    ids=[m[:40] for _, m in BAD_SETTINGS + BAD_SPACES],
+)
+def test_a_bad_setting_of_the_sampler_gets_one_clear_error(
+    changed: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         bktf.BKTFSampler(**changed)
 
 
-@pytest.mark.parametrize(("changed", "message"), BAD_RUNS + BAD_SETTINGS, ids=[m[:40] for _, m in BAD_RUNS + BAD_SETTINGS])
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    BAD_RUNS + BAD_SETTINGS,
+    ids=[m[:40] for _, m in BAD_RUNS + BAD_SETTINGS],
+)
 def test_a_bad_argument_of_minimize_gets_one_clear_error_before_anything_is_run_or_created(
     changed: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     def never(params: dict[str, Any]) -> float:
         pytest.fail(f"fn was called with {params}")
 
-    arguments: dict[str, Any] = {"n_trials": 2, "storage": f"sqlite:///{tmp_path}/run.db", **changed}
+    arguments: dict[str, Any] = {
+        "n_trials": 2,
+        "storage": f"sqlite:///{tmp_path}/run.db",
+        **changed,
+    }
     with pytest.raises(ValueError, match=message):
         bktf.minimize(never, {"x": (0.0, 1.0)}, **arguments)
     assert not list(tmp_path.iterdir())
@@ -168,11 +221,16 @@ def test_an_unknown_keyword_of_minimize_names_the_nearest_one_or_all() -> None:
     def run(**arguments: Any) -> bktf.Result:
         return bktf.minimize(lambda p: float(p["x"]), {"x": (0.0, 1.0)}, **arguments)
 
-    with pytest.raises(TypeError, match=r"^minimize has no keyword 'n_trial'; did you mean 'n_trials'\?$"):
+    with pytest.raises(
+        TypeError, match=r"^minimize has no keyword 'n_trial'; did you mean 'n_trials'\?$"
+    ):
         run(n_trial=3)
     with pytest.raises(TypeError, match="no keyword 'aquisition'; did you mean 'acquisition'"):
         run(aquisition="ei")
-    with pytest.raises(TypeError, match=r"no keyword 'zzz'; it has n_trials, seed, .*timeout, .*acquisition, .*feasible"):
+    with pytest.raises(
+        TypeError,
+        match=r"no keyword 'zzz'; it has n_trials, seed, .*timeout, .*acquisition, .*feasible",
+    ):
         run(zzz=3)
     with pytest.raises(TypeError, match=r"^maximize has no keyword 'ranks'; did you mean 'rank'"):
         bktf.maximize(lambda p: float(p["x"]), {"x": (0.0, 1.0)}, ranks=3)
@@ -189,7 +247,17 @@ def test_arguments_that_optuna_takes_are_taken() -> None:
     assert (result.nfev, result.study.study_name, sorted(seen)) == (2, "s", [0, 1])
 
 
-@pytest.mark.parametrize("fn", [lambda x: x[0], lambda x: x**2, lambda x: x.sum(), lambda x: np.sin(x), lambda x: x[:2], lambda: 3.0])
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: x[0],
+        lambda x: x**2,
+        lambda x: x.sum(),
+        lambda x: np.sin(x),
+        lambda x: x[:2],
+        lambda: 3.0,
+    ],
+)
 def test_a_function_of_an_array_is_told_that_it_receives_a_dictionary(fn: Any) -> None:
     with pytest.raises((KeyError, TypeError, AttributeError)) as caught:
         bktf.minimize(fn, {"rate": (3, 3), "x": (0.0, 1.0)}, n_trials=2, seed=seeded(0))
@@ -199,8 +267,12 @@ def test_a_function_of_an_array_is_told_that_it_receives_a_dictionary(fn: Any) -
 
 def test_a_name_that_the_space_lacks_stays_a_key_error_and_is_told_the_names() -> None:
     with pytest.raises(KeyError, match="rat") as caught:
-        bktf.minimize(lambda p: p["rat"], {"rate": (3, 3), "x": (0.0, 1.0)}, n_trials=2, seed=seeded(0))
-    assert caught.value.__notes__ == ["bktf: the dictionary of parameters that fn receives has the keys 'rate', 'x'"]
+        bktf.minimize(
+            lambda p: p["rat"], {"rate": (3, 3), "x": (0.0, 1.0)}, n_trials=2, seed=seeded(0)
+        )
+    assert caught.value.__notes__ == [
+        "bktf: the dictionary of parameters that fn receives has the keys 'rate', 'x'"
+    ]
 
 
 def test_an_error_after_the_first_value_or_of_another_kind_has_no_word_of_dictionaries() -> None:
@@ -232,7 +304,9 @@ def test_an_ordinal_name_that_no_trial_has_is_said_once(caplog: pytest.LogCaptur
 
     def warnings(*ordinal: str) -> list[str]:
         caplog.clear()
-        study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(0), n_startup_trials=100, ordinal=ordinal))
+        study = optuna.create_study(
+            sampler=bktf.BKTFSampler(seed=seeded(0), n_startup_trials=100, ordinal=ordinal)
+        )
         with caplog.at_level(logging.WARNING, "bktf"):
             study.optimize(objective, n_trials=15)
         return [record.getMessage() for record in caplog.records]
@@ -310,7 +384,12 @@ def test_questions_outside_the_box_or_of_the_wrong_shape_are_refused() -> None:
 
 
 def assert_finite(posterior: bktf.Posterior, points: Any) -> None:
-    for answer in (posterior.mean(points), posterior.std(points), posterior.quantile(points, 0.9), posterior.noise_std):
+    for answer in (
+        posterior.mean(points),
+        posterior.std(points),
+        posterior.quantile(points, 0.9),
+        posterior.noise_std,
+    ):
         assert np.all(np.isfinite(answer))
     assert np.all(posterior.std(points) >= 0)
     moments = posterior.grid_moments()
@@ -352,7 +431,12 @@ def test_one_observation_works() -> None:
 
 def test_repeated_points_are_repeated_observations() -> None:
     posterior = bktf.fit(
-        AXES, np.repeat(X, 20, axis=0), np.repeat(Y, 20) + np.tile([-1.0, 1.0], 30), seed=seeded(0), n_sweeps=400, n_burn_in=200
+        AXES,
+        np.repeat(X, 20, axis=0),
+        np.repeat(Y, 20) + np.tile([-1.0, 1.0], 30),
+        seed=seeded(0),
+        n_sweeps=400,
+        n_burn_in=200,
     )
     assert_finite(posterior, OFF_GRID)
     # 1.00 to 1.02, and means within 0.1 (six seeds).
@@ -361,10 +445,21 @@ def test_repeated_points_are_repeated_observations() -> None:
 
 
 def test_axes_of_one_and_two_points_and_one_dimension_work() -> None:
-    assert_finite(bktf.fit([[0, 1]], [[0], [1], [1]], [1.0, 2.0, 2.1], seed=seeded(0), **SHORT), [[0.5], [1.0]])
+    assert_finite(
+        bktf.fit([[0, 1]], [[0], [1], [1]], [1.0, 2.0, 2.1], seed=seeded(0), **SHORT),
+        [[0.5], [1.0]],
+    )
     assert_finite(bktf.fit([[0, 1]], [0.0, 1.0], [1.0, 2.0], seed=seeded(0), **SHORT), [0.5])
-    assert_finite(bktf.fit([[3.0], [0, 1]], [[3.0, 0.0], [3.0, 1.0]], [1.0, 2.0], seed=seeded(0), **SHORT), [[3.0, 0.4]])
-    assert_finite(bktf.fit([[0, 1e-300], [0, 1]], [[0.0, 0.0], [1e-300, 1.0]], [1.0, 2.0], seed=seeded(0), **SHORT), [[0.5e-300, 0.4]])
+    assert_finite(
+        bktf.fit([[3.0], [0, 1]], [[3.0, 0.0], [3.0, 1.0]], [1.0, 2.0], seed=seeded(0), **SHORT),
+        [[3.0, 0.4]],
+    )
+    assert_finite(
+        bktf.fit(
+            [[0, 1e-300], [0, 1]], [[0.0, 0.0], [1e-300, 1.0]], [1.0, 2.0], seed=seeded(0), **SHORT
+        ),
+        [[0.5e-300, 0.4]],
+    )
 
 
 def test_many_dimensions_do_not_underflow_into_nan() -> None:

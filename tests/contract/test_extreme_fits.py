@@ -21,14 +21,24 @@ def test_a_chain_of_tiny_steps_keeps_every_observation_in_its_place() -> None:
 
 
 def test_a_posteriors_own_axes_are_accepted_again() -> None:
-    posterior = bktf.fit([np.linspace(0, 1, 5)], [[0.25 + 1.5e-9], [0.5], [0.75]], [1.0, 2.0, 5.0], **SHORT)
+    posterior = bktf.fit(
+        [np.linspace(0, 1, 5)], [[0.25 + 1.5e-9], [0.5], [0.75]], [1.0, 2.0, 5.0], **SHORT
+    )
     assert bktf.leave_one_out(posterior, index=[1]).mean.shape == (1,)
 
 
 def test_collinear_components_under_a_vague_prior_stay_finite() -> None:
     for seed in range(10):
         posterior = bktf.fit(
-            AXES, X[:3], Y[:3], seed=seeded(seed), rank=6, n_sweeps=60, n_burn_in=30, noise_std=0.0, priors=bktf.Priors(weight_var=1e6)
+            AXES,
+            X[:3],
+            Y[:3],
+            seed=seeded(seed),
+            rank=6,
+            n_sweeps=60,
+            n_burn_in=30,
+            noise_std=0.0,
+            priors=bktf.Priors(weight_var=1e6),
         )
         assert np.all(np.isfinite(posterior.mean(X)))
 
@@ -48,11 +58,21 @@ def test_a_warm_start_survives_a_change_of_units(before: float, after: float) ->
 
 def test_a_warm_start_into_a_far_larger_box_keeps_lengthscales_in_their_range() -> None:
     first = bktf.fit(AXES, X, Y, **SHORT)
-    second = bktf.fit([np.linspace(0, 2e6, 5), AXES[1]], X, Y, warm_start=first, seed=seeded(0), n_sweeps=1, n_burn_in=0)
+    second = bktf.fit(
+        [np.linspace(0, 2e6, 5), AXES[1]],
+        X,
+        Y,
+        warm_start=first,
+        seed=seeded(0),
+        n_sweeps=1,
+        n_burn_in=0,
+    )
     assert second.lengthscales.min() >= 1e-3
 
 
-@pytest.mark.parametrize("scale", [2.0**-997, 2.0**-565, 2.0**532, 2.0**997])  # powers of two: the chains stay the same to the last bit
+@pytest.mark.parametrize(
+    "scale", [2.0**-997, 2.0**-565, 2.0**532, 2.0**997]
+)  # powers of two: the chains stay the same to the last bit
 def test_diagnostics_and_leave_one_out_do_not_depend_on_the_units(scale: float) -> None:
     plain, scaled = bktf.fit(AXES, X, Y, **SHORT), bktf.fit(AXES, X, scale * Y, **SHORT)
     np.testing.assert_allclose(scaled.diagnostics().ess, plain.diagnostics().ess, rtol=1e-6)
@@ -64,7 +84,9 @@ def test_diagnostics_and_leave_one_out_do_not_depend_on_the_units(scale: float) 
 
 
 def test_too_few_draws_are_said_to_be_too_few() -> None:
-    assert "too few draws to tell" in str(bktf.fit(AXES, X, Y, seed=seeded(0), n_sweeps=3, n_burn_in=1).diagnostics())
+    assert "too few draws to tell" in str(
+        bktf.fit(AXES, X, Y, seed=seeded(0), n_sweeps=3, n_burn_in=1).diagnostics()
+    )
 
 
 def test_a_huge_known_noise_is_finite() -> None:

@@ -21,7 +21,9 @@ DATA = ROOT / "tests" / "data"
 def fitted(**settings: Any) -> bktf.Posterior:
     rng = np.random.default_rng(seeded(0))
     X = np.stack([axis[rng.integers(0, axis.size, 10)] for axis in AXES], axis=1)
-    return bktf.fit(AXES, X, X[:, 0] * X[:, 1], seed=seeded(1), **{"n_sweeps": 12, "n_burn_in": 6, **settings})
+    return bktf.fit(
+        AXES, X, X[:, 0] * X[:, 1], seed=seeded(1), **{"n_sweeps": 12, "n_burn_in": 6, **settings}
+    )
 
 
 # --- calls ---------------------------------------------------------------------------------------
@@ -30,9 +32,21 @@ def fitted(**settings: Any) -> bktf.Posterior:
 @pytest.mark.parametrize(
     ("former", "new", "message"),
     [
-        ({"rank": 0, "local": True}, {"rank": math.inf}, r"local=True is now written rank=math\.inf"),
-        ({"rank": 2, "local": True}, {"rank": 2, "residual_process": True}, "local=True is now written residual_process=True"),
-        ({"local": np.True_}, {"residual_process": True}, "local=True is now written residual_process=True"),
+        (
+            {"rank": 0, "local": True},
+            {"rank": math.inf},
+            r"local=True is now written rank=math\.inf",
+        ),
+        (
+            {"rank": 2, "local": True},
+            {"rank": 2, "residual_process": True},
+            "local=True is now written residual_process=True",
+        ),
+        (
+            {"local": np.True_},
+            {"residual_process": True},
+            "local=True is now written residual_process=True",
+        ),
         ({"rank": 2, "local": False}, {"rank": 2}, "local=False is now written by leaving it out"),
         (
             {"rank": 0, "local": True, "kernel": ["matern32", "categorical"]},
@@ -40,10 +54,16 @@ def fitted(**settings: Any) -> bktf.Posterior:
             r"local=True is now written rank=math\.inf",
         ),
         ({"rank": 0, "local": True, "kernel": "matern32"}, {"rank": math.inf}, "local=True"),
-        ({"rank": 0, "local": True, "kernel": ("matern12", "wishart")}, {"rank": math.inf, "kernel": [None, "categorical"]}, "local=True"),
+        (
+            {"rank": 0, "local": True, "kernel": ("matern12", "wishart")},
+            {"rank": math.inf, "kernel": [None, "categorical"]},
+            "local=True",
+        ),
     ],
 )
-def test_a_former_spelling_warns_and_gives_what_the_new_one_gives(former: dict[str, Any], new: dict[str, Any], message: str) -> None:
+def test_a_former_spelling_warns_and_gives_what_the_new_one_gives(
+    former: dict[str, Any], new: dict[str, Any], message: str
+) -> None:
     with pytest.warns(FutureWarning, match=message) as caught:
         old = fitted(**former)
     assert [w.filename for w in caught] == [__file__]  # the caller's line, once
@@ -56,7 +76,12 @@ def test_a_former_spelling_warns_and_gives_what_the_new_one_gives(former: dict[s
 def test_new_spellings_do_not_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for settings in ({}, {"rank": math.inf}, {"residual_process": True}, {"priors": bktf.Priors(process_noise_rate=0.1)}):
+        for settings in (
+            {},
+            {"rank": math.inf},
+            {"residual_process": True},
+            {"priors": bktf.Priors(process_noise_rate=0.1)},
+        ):
             fitted(**settings)
 
 
@@ -66,12 +91,18 @@ def test_a_former_keyword_with_another_value_is_refused() -> None:
 
 
 def test_no_rank_and_no_process_is_no_model() -> None:
-    with pytest.warns(FutureWarning, match="local=False"), pytest.raises(ValueError, match="rank must be a whole number of at least 1"):
+    with (
+        pytest.warns(FutureWarning, match="local=False"),
+        pytest.raises(ValueError, match="rank must be a whole number of at least 1"),
+    ):
         fitted(rank=0, local=False)
 
 
 def test_kernels_that_a_process_never_had_are_refused_as_before() -> None:
-    with pytest.warns(FutureWarning, match="local=True"), pytest.raises(ValueError, match="the kernel of axis 1 is another"):
+    with (
+        pytest.warns(FutureWarning, match="local=True"),
+        pytest.raises(ValueError, match="the kernel of axis 1 is another"),
+    ):
         fitted(rank=0, local=True, kernel=["matern32", "periodic"])
 
 
@@ -88,14 +119,19 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_priors_by_their_former_names_warn_and_are_the_same(name: str) -> None:
-    with pytest.warns(FutureWarning, match=rf"Priors\.local_{name} is called process_{name}") as caught:
+    with pytest.warns(
+        FutureWarning, match=rf"Priors\.local_{name} is called process_{name}"
+    ) as caught:
         former = bktf.Priors(**{f"local_{name}": 0.3})
     assert [w.filename for w in caught] == [__file__]
     assert former == bktf.Priors(**{f"process_{name}": 0.3}) != bktf.Priors()
 
 
 def test_priors_without_such_a_name_are_refused() -> None:
-    with pytest.warns(FutureWarning, match="process_other"), pytest.raises(TypeError, match="process_other"):
+    with (
+        pytest.warns(FutureWarning, match="process_other"),
+        pytest.raises(TypeError, match="process_other"),
+    ):
         bktf.Priors(local_other=1.0)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="other"):
         bktf.Priors(other=1.0)  # type: ignore[call-arg]
@@ -104,8 +140,16 @@ def test_priors_without_such_a_name_are_refused() -> None:
 # --- files: tests/data/fit_before_packages_*.npz were written by that version --------------------
 
 RECORDED = {
-    "components": (2, [2.6786135622470555, 0.5462337505027786], [0.2893686913256167, 0.5317688064604488]),
-    "process": (math.inf, [2.5912666857104636, 0.5132111905050948], [0.4303715299385443, 0.2825656476330633]),
+    "components": (
+        2,
+        [2.6786135622470555, 0.5462337505027786],
+        [0.2893686913256167, 0.5317688064604488],
+    ),
+    "process": (
+        math.inf,
+        [2.5912666857104636, 0.5132111905050948],
+        [0.4303715299385443, 0.2825656476330633],
+    ),
     "both": (1, [2.465848636579688, 0.7488083720508626], [0.4883044333889272, 0.400976082356882]),
 }
 WHERE = [[0.3, 1.7, 1.0], [0.9, 2.5, 2.0]]
@@ -150,7 +194,9 @@ def test_the_flags_of_former_files_come_along(flag: str, tmp_path: Path) -> None
         settings = json.loads(str(file["settings"]))
     settings["settings"][flag] = True
     settings["priors"]["local_noise_rate"] = 0.03
-    posterior = bktf.load(rewritten("components", tmp_path / "flag.npz", settings=np.array(json.dumps(settings))))
+    posterior = bktf.load(
+        rewritten("components", tmp_path / "flag.npz", settings=np.array(json.dumps(settings)))
+    )
     assert getattr(posterior.spec, flag)
     assert posterior.priors == bktf.Priors(process_noise_rate=0.03)
 
@@ -162,7 +208,10 @@ def test_a_former_file_is_saved_in_the_new_format_and_left_out(name: str, tmp_pa
     again = bktf.load(tmp_path / "again.npz")
     for ask in ("mean", "std", "draws_at"):
         np.testing.assert_array_equal(getattr(again, ask)(WHERE), getattr(posterior, ask)(WHERE))
-    left, left_again = bktf.leave_one_out(posterior, index=[0]), bktf.leave_one_out(again, index=[0])
+    left, left_again = (
+        bktf.leave_one_out(posterior, index=[0]),
+        bktf.leave_one_out(again, index=[0]),
+    )
     assert np.isfinite(left.mean).all()
     np.testing.assert_array_equal(left_again.mean, left.mean)
 
@@ -170,8 +219,17 @@ def test_a_former_file_is_saved_in_the_new_format_and_left_out(name: str, tmp_pa
 def test_a_former_fit_with_components_is_a_warm_start() -> None:
     for name in ("components", "both"):
         former = bktf.load(former_file(name))
-        settings: dict[str, Any] = {"rank": former.rank, "kernel": [axis.kernel for axis in former.grid], "log": former.spec.log}
-        settings |= {"residual_process": name == "both", "n_sweeps": 3, "n_burn_in": 1, "seed": seeded(0)}
+        settings: dict[str, Any] = {
+            "rank": former.rank,
+            "kernel": [axis.kernel for axis in former.grid],
+            "log": former.spec.log,
+        }
+        settings |= {
+            "residual_process": name == "both",
+            "n_sweeps": 3,
+            "n_burn_in": 1,
+            "seed": seeded(0),
+        }
         warm = bktf.fit(former.axes, former.X, former.y, warm_start=former, **settings)
         cold = bktf.fit(former.axes, former.X, former.y, **settings)
         assert np.isfinite(warm.mean(WHERE)).all()
@@ -184,7 +242,13 @@ def test_a_file_from_before_the_offsets_is_read_as_without(tmp_path: Path) -> No
         settings = json.loads(str(file["settings"])) | {"format": 1}
         former = file["weights"].shape
     del settings["log"]
-    path = rewritten("components", tmp_path / "old.npz", settings=np.array(json.dumps(settings)), offsets=None, weight_vars=None)
+    path = rewritten(
+        "components",
+        tmp_path / "old.npz",
+        settings=np.array(json.dumps(settings)),
+        offsets=None,
+        weight_vars=None,
+    )
     draws = bktf.load(path).draws.components
     np.testing.assert_array_equal(draws.weight_vars, np.ones(former))
     assert not draws.offsets.any()
@@ -192,7 +256,9 @@ def test_a_file_from_before_the_offsets_is_read_as_without(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["process", "both"])
-def test_a_file_from_before_the_constant_share_is_read_as_without(name: str, tmp_path: Path) -> None:
+def test_a_file_from_before_the_constant_share_is_read_as_without(
+    name: str, tmp_path: Path
+) -> None:
     with np.load(former_file(name)) as file:
         logs = file["local_logs"]
     old = bktf.load(rewritten(name, tmp_path / "old.npz", local_logs=logs[:, :-1]))
@@ -221,6 +287,8 @@ def test_a_file_with_too_few_parameters_is_damaged(name: str, tmp_path: Path) ->
 
 
 def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
-    path = rewritten("process", tmp_path / "later.npz", settings=np.array(json.dumps({"format": 4})))
+    path = rewritten(
+        "process", tmp_path / "later.npz", settings=np.array(json.dumps({"format": 4}))
+    )
     with pytest.raises(ValueError, match="has file format 4; this version reads 1 to 3"):
         bktf.load(path)

@@ -26,7 +26,10 @@ def grid(trial: Trial) -> float:
 
 def test_failures_are_learned_from_before_the_start_design_has_its_values() -> None:
     study = study_of(search_space={"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)})
-    study.optimize(lambda t: math.nan if t.suggest_float("x", 0, 1) > 0.1 else t.suggest_float("y", 0, 1), n_trials=50)
+    study.optimize(
+        lambda t: math.nan if t.suggest_float("x", 0, 1) > 0.1 else t.suggest_float("y", 0, 1),
+        n_trials=50,
+    )
     # 3.4 ± 1 of the 25 (eight seeds); drawn at random 22.5 ± 1.5 would fail.
     assert sum(t.state == TrialState.FAIL for t in study.trials[25:]) <= 15
     everything_fails = study_of()
@@ -38,7 +41,9 @@ def test_choices_that_json_cannot_hold_are_fine() -> None:
     functions: Any = [math.sin, math.cos, np.int64(3)]
     study = study_of()
     with pytest.warns(UserWarning, match="persistent storage"):
-        study.optimize(lambda t: float(t.suggest_categorical("f", functions) is math.sin), n_trials=3)
+        study.optimize(
+            lambda t: float(t.suggest_categorical("f", functions) is math.sin), n_trials=3
+        )
     assert len(study.trials) == 3
 
 
@@ -64,12 +69,22 @@ def test_trials_without_parameters_do_not_switch_the_model_off() -> None:
 
     study.add_trial(optuna.create_trial(params={}, distributions={}, value=3.0))
     study.optimize(objective, n_trials=16)
-    assert study.sampler.infer_relative_search_space(study, study.trials[0]) == {"x": FloatDistribution(0, 1)}
-    assert study.best_value < 1e-4  # at most 1.3e-6 (eight seeds); 16 points at random come as near as the limit in one run of four
+    assert study.sampler.infer_relative_search_space(study, study.trials[0]) == {
+        "x": FloatDistribution(0, 1)
+    }
+    assert (
+        study.best_value < 1e-4
+        # At most 1.3e-6 (eight seeds); 16 points at random come as near as the limit in one run of four
+    )
 
 
-def test_an_enqueued_value_that_is_not_feasible_is_evaluated_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
-    study = study_of(feasible=lambda p: bool(p["x"] < 4), search_space={"x": IntDistribution(0, 9), "y": IntDistribution(0, 9)})
+def test_an_enqueued_value_that_is_not_feasible_is_evaluated_all_the_same(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    study = study_of(
+        feasible=lambda p: bool(p["x"] < 4),
+        search_space={"x": IntDistribution(0, 9), "y": IntDistribution(0, 9)},
+    )
     study.enqueue_trial({"x": 5})
     with caplog.at_level(logging.WARNING, "bktf"):
         study.optimize(grid, n_trials=2)

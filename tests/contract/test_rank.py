@@ -65,9 +65,23 @@ def test_a_rank_that_means_what_it_did_gives_no_warning(settings: dict[str, Any]
 
 
 @pytest.mark.parametrize("rank", [1, 3, np.int64(3)])
-@pytest.mark.parametrize("more", [{}, {"acquisition": "ei"}, {"acquisition": "ucb"}, {"adapt_rank": True}, {"residual_process": False}])
-def test_a_rank_alone_says_that_it_now_means_components_everywhere(rank: int, more: dict[str, Any]) -> None:
-    with pytest.warns(FutureWarning, match=r"now means that many components on every space; .* rank=\"auto\" does that") as seen:
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"acquisition": "ei"},
+        {"acquisition": "ucb"},
+        {"adapt_rank": True},
+        {"residual_process": False},
+    ],
+)
+def test_a_rank_alone_says_that_it_now_means_components_everywhere(
+    rank: int, more: dict[str, Any]
+) -> None:
+    with pytest.warns(
+        FutureWarning,
+        match=r"now means that many components on every space; .* rank=\"auto\" does that",
+    ) as seen:
         sampler = bktf.BKTFSampler(rank=rank, **more)
     assert [w.filename for w in seen] == [__file__]
     assert (sampler.settings.rank, sampler.settings.components.rank) == (rank, rank)
@@ -121,7 +135,23 @@ def test_priors_and_known_noise_reach_the_model_of_every_rank() -> None:
 
 # --- what is refused -----------------------------------------------------------------------------
 
-BAD_RANKS = [0, -1, 2.5, 3.0, True, np.True_, "3", "infinite", "inf", "", math.nan, -math.inf, [3], np.array([2, 3]), 1j]
+BAD_RANKS = [
+    0,
+    -1,
+    2.5,
+    3.0,
+    True,
+    np.True_,
+    "3",
+    "infinite",
+    "inf",
+    "",
+    math.nan,
+    -math.inf,
+    [3],
+    np.array([2, 3]),
+    1j,
+]
 
 
 def make_sampler(**settings: Any) -> None:
@@ -134,9 +164,12 @@ def run_minimize(**settings: Any) -> None:
 
 @pytest.mark.parametrize("front_door", [make_sampler, run_minimize])
 @pytest.mark.parametrize("rank", BAD_RANKS, ids=repr)
-def test_what_is_no_rank_gets_one_clear_error(rank: object, front_door: Callable[..., None]) -> None:
+def test_what_is_no_rank_gets_one_clear_error(
+    rank: object, front_door: Callable[..., None]
+) -> None:
     with pytest.raises(
-        ValueError, match=r"^rank must be a whole number of at least 1, \"auto\", or math\.inf for a Gaussian process; got "
+        ValueError,
+        match=r"^rank must be a whole number of at least 1, \"auto\", or math\.inf for a Gaussian process; got ",
     ):
         front_door(rank=rank)
 
@@ -148,19 +181,30 @@ def test_a_rank_beyond_all_measure_is_refused() -> None:
 
 @pytest.mark.parametrize("front_door", [make_sampler, run_minimize])
 @pytest.mark.parametrize("name", ["adapt_rank", "offsets", "main_effects", "residual_process"])
-def test_settings_of_components_are_refused_at_infinite_rank(name: str, front_door: Callable[..., None]) -> None:
-    with pytest.raises(ValueError, match=rf"^{name} is about components, and rank=math\.inf has none\. Leave it out$"):
+def test_settings_of_components_are_refused_at_infinite_rank(
+    name: str, front_door: Callable[..., None]
+) -> None:
+    with pytest.raises(
+        ValueError,
+        match=rf"^{name} is about components, and rank=math\.inf has none\. Leave it out$",
+    ):
         front_door(rank=math.inf, **{name: True})
     make_sampler(rank=math.inf, **{name: False})
 
 
 @pytest.mark.parametrize("front_door", [make_sampler, run_minimize])
 @pytest.mark.parametrize("acquisition", ["max", "thompson"])
-@pytest.mark.parametrize("settings", [{"rank": math.inf}, {"rank": 2, "residual_process": True}, {"residual_process": True}])
+@pytest.mark.parametrize(
+    "settings",
+    [{"rank": math.inf}, {"rank": 2, "residual_process": True}, {"residual_process": True}],
+)
 def test_acquisitions_of_whole_draws_are_refused_with_a_process(
     acquisition: str, settings: dict[str, Any], front_door: Callable[..., None]
 ) -> None:
-    with pytest.raises(ValueError, match=rf"^acquisition '{acquisition}' searches whole draws, .* give a finite rank"):
+    with pytest.raises(
+        ValueError,
+        match=rf"^acquisition '{acquisition}' searches whole draws, .* give a finite rank",
+    ):
         front_door(acquisition=acquisition, **settings)
 
 
@@ -198,7 +242,14 @@ FORMER: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ),
     # The version before read these and used them for components alone.
     (
-        {"model": "process", "rank": 4, "n_sweeps": 50, "n_burn_in": 9, "n_chains": 1, "main_effects": True},
+        {
+            "model": "process",
+            "rank": 4,
+            "n_sweeps": 50,
+            "n_burn_in": 9,
+            "n_chains": 1,
+            "main_effects": True,
+        },
         {"rank": math.inf},
         r"model='process' is now written rank=math\.inf$",
     ),
@@ -235,7 +286,9 @@ def test_every_former_model_has_a_new_spelling() -> None:
         ({"model": "auto"}, {}),
     ],
 )
-def test_minimize_with_the_former_keyword_tries_the_same_points(former: dict[str, Any], new: dict[str, Any]) -> None:
+def test_minimize_with_the_former_keyword_tries_the_same_points(
+    former: dict[str, Any], new: dict[str, Any]
+) -> None:
     with pytest.warns(FutureWarning, match=f"model='{former['model']}' is now written"):
         before = optimized(GRID, 9, **former)
     assert tried(before) == tried(optimized(GRID, 9, **new))
@@ -257,7 +310,9 @@ def test_a_study_with_the_former_keyword_tries_the_same_points() -> None:
 
 @pytest.mark.parametrize("model", ["gp", "", 3, True, ["process"]])
 def test_an_unknown_former_model_is_refused(model: Any) -> None:
-    with pytest.raises(ValueError, match="model must be one of 'auto', 'process', 'components', 'both'; got "):
+    with pytest.raises(
+        ValueError, match="model must be one of 'auto', 'process', 'components', 'both'; got "
+    ):
         bktf.BKTFSampler(model=model)
 
 

@@ -20,13 +20,17 @@ Y = np.array([1.0, 2.0, 0.0, 1.5])
 SHORT: dict[str, Any] = {"seed": seeded(0), "n_sweeps": 30, "n_burn_in": 10}
 
 
-def test_compiled_calls_are_short_with_dense_kernels_and_off_grid_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_calls_are_short_with_dense_kernels_and_off_grid_questions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What a step costs with a dense kernel is found out by trying: one step, or one draw, at first, then what fits the pace."""
     rng = np.random.default_rng(seeded(0))
     P = rng.uniform(0, 1, (30, 2))
     clock = WorkClock(monkeypatch, cost=PACE / 3.5)
     clock.charge(gibbs, "run", lambda arguments: arguments[7])
-    clock.charge(between_points, "all_moments_between", lambda arguments: arguments[-1] - arguments[-2])
+    clock.charge(
+        between_points, "all_moments_between", lambda arguments: arguments[-1] - arguments[-2]
+    )
     posterior = bktf.fit([[0.0, 1.0]] * 2, P, P.sum(axis=1), kernel="squared_exponential", **SHORT)
     assert clock.counts["run"][0] == 1
     assert max(clock.counts["run"]) == 3
@@ -48,5 +52,14 @@ def test_one_failing_chain_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr("bktf.surrogate.fit_components.run_chain", failing)
     with pytest.raises(RuntimeError, match="broken"):
-        bktf.fit(AXES, X, Y, seed=seeded(0), n_chains=2, n_threads=2, n_sweeps=10_000_000, n_burn_in=9_999_999)
+        bktf.fit(
+            AXES,
+            X,
+            Y,
+            seed=seeded(0),
+            n_chains=2,
+            n_threads=2,
+            n_sweeps=10_000_000,
+            n_burn_in=9_999_999,
+        )
     assert not finished.is_set()

@@ -30,8 +30,16 @@ def study_with(n: int, seed: int, space: dict[str, BaseDistribution] = BOX) -> S
     study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(seed), search_space=space))
     rng = np.random.default_rng(seeded(0))
     for _ in range(n):
-        params = {name: float(rng.random()) if space is BOX else int(rng.integers(10)) for name in space}
-        study.add_trial(create_trial(params=params, distributions=space, value=sum((v - 0.45) ** 2 for v in params.values())))
+        params = {
+            name: float(rng.random()) if space is BOX else int(rng.integers(10)) for name in space
+        }
+        study.add_trial(
+            create_trial(
+                params=params,
+                distributions=space,
+                value=sum((v - 0.45) ** 2 for v in params.values()),
+            )
+        )
     return study
 
 

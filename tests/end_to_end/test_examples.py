@@ -20,7 +20,15 @@ SAYS = {
 
 
 def run(*command: str) -> str:
-    done = subprocess.run([sys.executable, *command], cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -32,7 +40,10 @@ def test_the_example_runs(name: str) -> None:
 
 def test_the_demo_finds_a_good_point_and_says_how_good() -> None:
     """Found -3.23 ± 0.06, random search -1.62 ± 0.06 (seven seeds)."""
-    text = run("-c", f"from bktf.cli import main; main(['demo', '--evaluations', '40', '--seed', '{seeded(0)}'])")
+    text = run(
+        "-c",
+        f"from bktf.cli import main; main(['demo', '--evaluations', '40', '--seed', '{seeded(0)}'])",
+    )
     found = float(text.split("\nfound")[1].split()[0])
     random = float(text.split("random search")[1].split()[0])
     assert found < random
@@ -42,16 +53,26 @@ def test_the_demo_finds_a_good_point_and_says_how_good() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["demo", "--seed", "-1"], "bktf demo: argument --seed: must be a whole number of at least 0; got '-1'"),
+        (
+            ["demo", "--seed", "-1"],
+            "bktf demo: argument --seed: must be a whole number of at least 0; got '-1'",
+        ),
         (["demo", "--evaluations", "few"], "must be a whole number of at least 1; got 'few'"),
         (["dream"], "invalid choice: 'dream'"),
         ([], "the following arguments are required: COMMAND"),
-        (["reproduce", "all", "--quick"], "the studies are run from a checkout: python -m studies.paper all --quick"),
+        (
+            ["reproduce", "all", "--quick"],
+            "the studies are run from a checkout: python -m studies.paper all --quick",
+        ),
         (["compare"], "the studies are run from a checkout: python -m studies.comparison"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str) -> None:
-    command = [sys.executable, "-c", f"import sys; from bktf.cli import main; sys.exit(main({arguments!r}))"]
+    command = [
+        sys.executable,
+        "-c",
+        f"import sys; from bktf.cli import main; sys.exit(main({arguments!r}))",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert message in done.stderr

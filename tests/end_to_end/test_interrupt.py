@@ -42,7 +42,11 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("n_chains", [1, 2])
 def test_ctrl_c_ends_a_long_fit_soon(n_chains: int) -> None:
-    process = subprocess.Popen([sys.executable, "-c", LONG.replace("CHAINS", str(n_chains))], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", LONG.replace("CHAINS", str(n_chains))],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == "started\n"
@@ -55,7 +59,9 @@ def test_ctrl_c_ends_a_long_fit_soon(n_chains: int) -> None:
 
 
 @pytest.mark.parametrize("cost", [2 * PACE, PACE / 1.5, PACE / 2.5, PACE / 100])
-def test_a_compiled_call_does_one_step_or_as_many_as_the_pace_allows(cost: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compiled_call_does_one_step_or_as_many_as_the_pace_allows(
+    cost: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """100,000 observations: Ctrl-C waits for one update of one axis, or for PACE seconds, by a clock that counts steps."""
     rng = np.random.default_rng(seeded(0))
     clock = WorkClock(monkeypatch, cost)
@@ -63,12 +69,16 @@ def test_a_compiled_call_does_one_step_or_as_many_as_the_pace_allows(cost: float
     X = rng.integers(0, 50, (100_000, 6)) / 49
     bktf.fit([np.linspace(0, 1, 50)] * 6, X, X.sum(axis=1), seed=seeded(0), n_sweeps=4, n_burn_in=3)
     counts = clock.counts["run"]
-    assert sum(counts) == 4 * (2 * 6 + 1)  # steps: two components on six axes, then weights and noise
+    assert sum(counts) == 4 * (
+        2 * 6 + 1
+    )  # steps: two components on six axes, then weights and noise
     assert counts[0] * 100_000 * PER_OBSERVATION <= FIRST_CALL
     assert max(counts[1:]) <= max(1, PACE / cost)
 
 
-def test_the_first_compiled_call_is_one_step_where_every_coordinate_is_different(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_compiled_call_is_one_step_where_every_coordinate_is_different(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rng = np.random.default_rng(seeded(0))
     clock = WorkClock(monkeypatch, PACE)
     clock.charge(gibbs, "run", lambda arguments: arguments[7])
@@ -77,11 +87,15 @@ def test_the_first_compiled_call_is_one_step_where_every_coordinate_is_different
     assert clock.counts["run"] == [1] * 2 * (2 * 2 + 1)
 
 
-# --- the point that was being tried ------------------------------------------------------------------------------
+# --- the point that was being tried
+# ------------------------------------------------------------------------------
 
 SPACE = {"x": (0, 3), "y": (0, 2)}
 GRID: dict[str, BaseDistribution] = {"x": IntDistribution(0, 3), "y": IntDistribution(0, 2)}
-SETTINGS: dict[str, Any] = {"seed": 0, "n_startup_trials": 1000}  # start points alone: nothing to fit
+SETTINGS: dict[str, Any] = {
+    "seed": 0,
+    "n_startup_trials": 1000,
+}  # start points alone: nothing to fit
 N_BEFORE = 5
 
 
@@ -116,11 +130,15 @@ def interrupt_after_publishing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("moment", ["in the objective", "after publishing"])
 @pytest.mark.parametrize("around", [False, True])
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
-def test_ctrl_c_in_a_study_says_nothing_of_the_point(moment: str, around: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_in_a_study_says_nothing_of_the_point(
+    moment: str, around: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if moment == "after publishing":
         interrupt_after_publishing(monkeypatch)
     sampler: optuna.samplers.BaseSampler = bktf.BKTFSampler(**SETTINGS)
-    study = optuna.create_study(sampler=optuna.samplers.PartialFixedSampler({}, sampler) if around else sampler)
+    study = optuna.create_study(
+        sampler=optuna.samplers.PartialFixedSampler({}, sampler) if around else sampler
+    )
 
     def objective(trial: Trial) -> float:
         x, y = trial.suggest_int("x", 0, 3), trial.suggest_int("y", 0, 2)
@@ -134,10 +152,14 @@ def test_ctrl_c_in_a_study_says_nothing_of_the_point(moment: str, around: bool, 
 
 
 @pytest.mark.parametrize("moment", ["in the objective", "after publishing", "in suggest_int"])
-def test_ctrl_c_in_minimize_says_nothing_of_the_point(moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_in_minimize_says_nothing_of_the_point(
+    moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if moment == "after publishing":
         interrupt_after_publishing(monkeypatch)
-    monkeypatch.setattr("bktf.optuna_sampler.sampler.ends_with_interrupt", lambda: False)  # `minimize` does not need it
+    monkeypatch.setattr(
+        "bktf.optuna_sampler.sampler.ends_with_interrupt", lambda: False
+    )  # `minimize` does not need it
     suggest_int = Trial.suggest_int
 
     def suggest_and_interrupt(trial: Trial, name: str, *rest: Any, **further: Any) -> int:
@@ -159,7 +181,9 @@ def test_ctrl_c_in_minimize_says_nothing_of_the_point(moment: str, monkeypatch: 
     storage = optuna.storages.InMemoryStorage()
     first = bktf.minimize(fn, SPACE, n_trials=20, storage=storage, **SETTINGS)
     assert (first.message, first.nfev) == ("interrupted", N_BEFORE)
-    assert_says_nothing_and_is_tried_again(first.study, lambda: bktf.minimize(fn, SPACE, n_trials=20, storage=storage, **SETTINGS))
+    assert_says_nothing_and_is_tried_again(
+        first.study, lambda: bktf.minimize(fn, SPACE, n_trials=20, storage=storage, **SETTINGS)
+    )
 
 
 def test_nan_and_caught_exceptions_and_dead_workers_still_count_as_failures() -> None:
@@ -176,6 +200,8 @@ def test_nan_and_caught_exceptions_and_dead_workers_still_count_as_failures() ->
     except KeyboardInterrupt:  # one that was dealt with before is not that of a trial
         study.optimize(objective, n_trials=3, catch=OSError)
     dead = study.ask(GRID)
-    study._storage.set_trial_state_values(dead._trial_id, TrialState.FAIL)  # what a heartbeat that stopped leads to
+    study._storage.set_trial_state_values(
+        dead._trial_id, TrialState.FAIL
+    )  # what a heartbeat that stopped leads to
     assert len(history(study).failed) == 3
     assert len(history(study).y) == 1

@@ -16,7 +16,9 @@ from bktf.lab.slices import Slice
 from bktf.lab.space_file import read_lab_space
 from seeds import seeded
 
-LIGANDS = [f"ligand-{i:02d}-phosphine" for i in range(11)] + ["2-dicyclohexylphosphino-2',6'-dimethoxybiphenyl"]
+LIGANDS = [f"ligand-{i:02d}-phosphine" for i in range(11)] + [
+    "2-dicyclohexylphosphino-2',6'-dimethoxybiphenyl"
+]
 
 
 def space_with(folder: Path, **categories: list[str]) -> LabSpace:
@@ -31,15 +33,27 @@ def slices_of(space: LabSpace, suggested: int) -> list[Slice]:
     rng = np.random.default_rng(seeded(0))
     parts = []
     for parameter in space.parameters:
-        coordinates = np.linspace(20, 120, 41) if parameter.choice_coordinates is None else parameter.choice_coordinates
+        coordinates = (
+            np.linspace(20, 120, 41)
+            if parameter.choice_coordinates is None
+            else parameter.choice_coordinates
+        )
         mean, std = rng.uniform(10, 90, len(coordinates)), np.full(len(coordinates), 8.0)
-        parts.append(Slice(parameter, coordinates, mean, std, mean[None], min(suggested, len(coordinates) - 1)))
+        parts.append(
+            Slice(
+                parameter, coordinates, mean, std, mean[None], min(suggested, len(coordinates) - 1)
+            )
+        )
     return parts
 
 
 def rendered(space: LabSpace, suggested: int, n_rows: int = 1) -> tuple[Any, Any]:
     """The figure, drawn, and its canvas."""
-    figure = plot_slices(space, n_rows * [slices_of(space, suggested)], [f"{i}: explores\nyield" for i in range(n_rows)])
+    figure = plot_slices(
+        space,
+        n_rows * [slices_of(space, suggested)],
+        [f"{i}: explores\nyield" for i in range(n_rows)],
+    )
     canvas: Any = FigureCanvasAgg(figure)
     canvas.draw()
     return figure, canvas
@@ -49,7 +63,9 @@ def name_boxes(panel: Any, canvas: Any) -> list[Any]:
     return [label.get_window_extent(canvas.get_renderer()) for label in panel.get_xticklabels()]
 
 
-@pytest.mark.parametrize("few", [["Pd", "Ni", "Cu"], ["palladium acetate", "nickel chloride", "copper iodide"]])
+@pytest.mark.parametrize(
+    "few", [["Pd", "Ni", "Cu"], ["palladium acetate", "nickel chloride", "copper iodide"]]
+)
 def test_names_of_levels_do_not_overlap(tmp_path: Path, few: list[str]) -> None:
     space = space_with(tmp_path, catalyst=few, ligand=LIGANDS)
     figure, canvas = rendered(space, 2, 2)
@@ -58,8 +74,13 @@ def test_names_of_levels_do_not_overlap(tmp_path: Path, few: list[str]) -> None:
         if panel.get_xlabel() == "ligand":
             assert len(boxes) == 12
         if panel.get_xlabel() != "temperature":
-            assert not any(first.overlaps(second) for first, second in itertools.combinations(boxes, 2))
-            assert all(figure.bbox.contains(box.x0, box.y0) and figure.bbox.contains(box.x1, box.y1) for box in boxes)
+            assert not any(
+                first.overlaps(second) for first, second in itertools.combinations(boxes, 2)
+            )
+            assert all(
+                figure.bbox.contains(box.x0, box.y0) and figure.bbox.contains(box.x1, box.y1)
+                for box in boxes
+            )
             below = [other.get_window_extent() for other in figure.axes if other is not panel]
             assert not any(box.overlaps(other) for box in boxes for other in below)
 
@@ -71,20 +92,33 @@ def test_short_names_stay_level_and_long_ones_keep_both_ends() -> None:
 
 
 @pytest.mark.parametrize("suggested", [0, 5])
-def test_the_suggested_level_is_seen_in_front_of_its_error_bar(tmp_path: Path, suggested: int) -> None:
+def test_the_suggested_level_is_seen_in_front_of_its_error_bar(
+    tmp_path: Path, suggested: int
+) -> None:
     space = space_with(tmp_path, catalyst=["Pd", "Ni", "Cu"], ligand=LIGANDS)
     figure, canvas = rendered(space, suggested)
     pixels = np.asarray(canvas.buffer_rgba())
     red = np.array(to_rgba(SUGGESTION_COLOUR)) * 255
     for panel in figure.axes:
         (marker,) = [line for line in panel.lines if line.get_gid() == "suggestion"]
-        others = [artist for artist in panel.get_children() if artist in [*panel.lines, *panel.collections] and artist is not marker]
+        others = [
+            artist
+            for artist in panel.get_children()
+            if artist in [*panel.lines, *panel.collections] and artist is not marker
+        ]
         assert all(marker.get_zorder() > artist.get_zorder() for artist in others)
         x, y = panel.transData.transform((marker.get_xdata()[0], marker.get_ydata()[0]))
         row, column = len(pixels) - 1 - round(y), round(x)
-        assert np.abs(pixels[row - 1 : row + 2, column - 1 : column + 2].astype(float) - red).max() <= 2
+        assert (
+            np.abs(pixels[row - 1 : row + 2, column - 1 : column + 2].astype(float) - red).max()
+            <= 2
+        )
         if panel.containers:
-            colours = [to_rgba(bar.get_color()[0]) for container in panel.containers for bar in container.lines[2]]
+            colours = [
+                to_rgba(bar.get_color()[0])
+                for container in panel.containers
+                for bar in container.lines[2]
+            ]
             assert colours.count(to_rgba(SUGGESTION_COLOUR)) == 1
 
 
@@ -95,10 +129,16 @@ def test_of_very_many_levels_some_are_named_the_suggested_one_among_them(tmp_pat
     names = [label.get_text() for label in panel.get_xticklabels()]
     assert "L137" in names
     assert len(names) <= MAX_NAMES
-    assert not any(first.overlaps(second) for first, second in itertools.pairwise(name_boxes(panel, canvas)))
+    assert not any(
+        first.overlaps(second) for first, second in itertools.pairwise(name_boxes(panel, canvas))
+    )
 
 
 def test_dollar_signs_in_names_are_not_formulas(tmp_path: Path) -> None:
     space = space_with(tmp_path, ligand=["$\\nonsense{$", "$1", "$2$"])
     figure, _ = rendered(space, 1)
-    assert [label.get_text() for label in figure.axes[1].get_xticklabels()] == [r"\$\nonsense{\$", r"\$1", r"\$2\$"]
+    assert [label.get_text() for label in figure.axes[1].get_xticklabels()] == [
+        r"\$\nonsense{\$",
+        r"\$1",
+        r"\$2\$",
+    ]

@@ -54,7 +54,9 @@ def answered(folder: Path, model: str) -> Answer:
         ("[model]\nrank = +inf\n", math.inf),
     ],
 )
-def test_a_rank_is_auto_a_whole_number_or_infinite(tmp_path: Path, model: str, rank: float | str) -> None:
+def test_a_rank_is_auto_a_whole_number_or_infinite(
+    tmp_path: Path, model: str, rank: float | str
+) -> None:
     space = read_lab_space(files(tmp_path, model)[0])
     assert space.rank == rank
     assert type(space.rank) is type(rank)
@@ -62,10 +64,32 @@ def test_a_rank_is_auto_a_whole_number_or_infinite(tmp_path: Path, model: str, r
     assert repr(engine.settings) == repr(make_settings("default", {"rank": rank}))
 
 
-@pytest.mark.parametrize("rank", ["0", "-1", "2.5", "3.0", "true", '"3"', '"inf"', '"infinite"', "nan", "-inf", "[3]", "{}", "10_001"])
-def test_what_is_no_rank_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], rank: str) -> None:
+@pytest.mark.parametrize(
+    "rank",
+    [
+        "0",
+        "-1",
+        "2.5",
+        "3.0",
+        "true",
+        '"3"',
+        '"inf"',
+        '"infinite"',
+        "nan",
+        "-inf",
+        "[3]",
+        "{}",
+        "10_001",
+    ],
+)
+def test_what_is_no_rank_is_one_clear_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rank: str
+) -> None:
     space, table = files(tmp_path, f"[model]\nrank = {rank}\n")
-    with pytest.raises(LabError, match=r'^space.toml: \[model\] rank must be "auto", a whole number from 1 to 10000, or inf; got '):
+    with pytest.raises(
+        LabError,
+        match=r'^space.toml: \[model\] rank must be "auto", a whole number from 1 to 10000, or inf; got ',
+    ):
         read_lab_space(space)
     assert main(["suggest", str(space), str(table)]) == 2
     captured = capsys.readouterr()
@@ -78,10 +102,19 @@ def test_what_is_no_rank_is_one_clear_line(tmp_path: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("[model]\nrnak = 3\n", "[model] has an entry 'rnak' that means nothing here; did you mean 'rank'?"),
-        ('[model]\nrank = 2\nkernel = "matern52"\n', "[model] has an entry 'kernel' that means nothing here"),
+        (
+            "[model]\nrnak = 3\n",
+            "[model] has an entry 'rnak' that means nothing here; did you mean 'rank'?",
+        ),
+        (
+            '[model]\nrank = 2\nkernel = "matern52"\n',
+            "[model] has an entry 'kernel' that means nothing here",
+        ),
         ("[[model]]\nrank = 3\n", "the file: 'model' must be a table"),
-        ("[modle]\nrank = 3\n", "the file has an entry 'modle' that means nothing here; did you mean 'model'?"),
+        (
+            "[modle]\nrank = 3\n",
+            "the file has an entry 'modle' that means nothing here; did you mean 'model'?",
+        ),
     ],
 )
 def test_other_entries_of_the_model_are_refused(tmp_path: Path, model: str, message: str) -> None:
@@ -89,15 +122,24 @@ def test_other_entries_of_the_model_are_refused(tmp_path: Path, model: str, mess
         read_lab_space(files(tmp_path, model)[0])
 
 
-@pytest.mark.parametrize(("model", "rank"), [("[model]\nrank = 2\n", 2), ("[model]\nrank = inf\n", math.inf), ("", math.inf)])
-def test_the_rank_reaches_the_surrogate_that_is_shown(tmp_path: Path, model: str, rank: float) -> None:
+@pytest.mark.parametrize(
+    ("model", "rank"),
+    [("[model]\nrank = 2\n", 2), ("[model]\nrank = inf\n", math.inf), ("", math.inf)],
+)
+def test_the_rank_reaches_the_surrogate_that_is_shown(
+    tmp_path: Path, model: str, rank: float
+) -> None:
     posterior = answered(tmp_path, model).posterior
     assert posterior is not None
     assert posterior.rank == rank
 
 
-@pytest.mark.parametrize(("model", "rank"), [("[model]\nrank = 2\n", 2), ("[model]\nrank = inf\n", math.inf), ("", 3)])
-def test_the_rank_reaches_the_surrogate_that_chooses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, rank: float) -> None:
+@pytest.mark.parametrize(
+    ("model", "rank"), [("[model]\nrank = 2\n", 2), ("[model]\nrank = inf\n", math.inf), ("", 3)]
+)
+def test_the_rank_reaches_the_surrogate_that_chooses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, rank: float
+) -> None:
     """Seven rows on a finite space: with "auto" it is the components' turn."""
     ranks = []
 
@@ -110,7 +152,9 @@ def test_the_rank_reaches_the_surrogate_that_chooses(tmp_path: Path, monkeypatch
     assert ranks[0] == rank
 
 
-def test_the_example_parses_with_and_without_its_optional_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_parses_with_and_without_its_optional_rank(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["suggest", "--init"]) == 0
     written = tmp_path / "space.toml"
@@ -118,6 +162,8 @@ def test_the_example_parses_with_and_without_its_optional_rank(tmp_path: Path, m
     assert read_lab_space(written).rank == "auto"
     assert EXAMPLE.count('# [model]\n# rank = "auto" ') == 1
     for rank, expected in (('"auto"', "auto"), ("inf", math.inf), ("5", 5)):
-        text = EXAMPLE.replace("# [model]", "[model]").replace('# rank = "auto" ', f"rank = {rank} ")
+        text = EXAMPLE.replace("# [model]", "[model]").replace(
+            '# rank = "auto" ', f"rank = {rank} "
+        )
         written.write_text(text, encoding="utf-8")
         assert read_lab_space(written).rank == expected

@@ -40,7 +40,9 @@ high = 1
 type = "category"
 values = {json.dumps(LIGANDS)}
 """
-YIELDS = dict(zip(LIGANDS, np.random.default_rng(seeded(5)).permutation(np.linspace(1, 97, 12)), strict=True))
+YIELDS = dict(
+    zip(LIGANDS, np.random.default_rng(seeded(5)).permutation(np.linspace(1, 97, 12)), strict=True)
+)
 
 
 def ligand_decides(row: dict[str, Any]) -> float:
@@ -48,16 +50,24 @@ def ligand_decides(row: dict[str, Any]) -> float:
     return float(YIELDS[row["ligand"]] * (1 - 0.3 * ((row["temperature"] - 80) / 60) ** 2))
 
 
-def random_rows(n: int, seed: int, truth: Callable[[dict[str, Any]], float], ligands: list[str]) -> list[dict[str, Any]]:
+def random_rows(
+    n: int, seed: int, truth: Callable[[dict[str, Any]], float], ligands: list[str]
+) -> list[dict[str, Any]]:
     rng = np.random.default_rng(seeded(seed))
     rows = []
     for i in range(n):
-        row = {"temperature": round(rng.uniform(20, 120), 1), "idle": round(rng.uniform(), 3), "ligand": ligands[i % len(ligands)]}
+        row = {
+            "temperature": round(rng.uniform(20, 120), 1),
+            "idle": round(rng.uniform(), 3),
+            "ligand": ligands[i % len(ligands)],
+        }
         rows.append({**row, "yield": round(truth(row) + rng.normal(0, 0.3), 2)})
     return rows
 
 
-def answered(folder: Path, rows: list[dict[str, Any]], q: int = 1, space: str = SPACE) -> lab.Answer:
+def answered(
+    folder: Path, rows: list[dict[str, Any]], q: int = 1, space: str = SPACE
+) -> lab.Answer:
     (folder / "space.toml").write_text(space, encoding="utf-8")
     with (folder / "results.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, ["temperature", "idle", "ligand", "yield"])
@@ -73,7 +83,8 @@ def words(found: lab.Answer) -> dict[str, str]:
     return {part.parameter.name: in_words(found.space, part, found.posterior.y) for part in parts}
 
 
-# --- what is known of a parameter --------------------------------------------------------------------------------
+# --- what is known of a parameter
+# --------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -91,18 +102,26 @@ def slice_of(space: LabSpace, mean: Floats, shared: float, own: float) -> Slice:
 
 
 LARGER, SMALLER = Objective(direction="maximize"), Objective(direction="minimize")
-RESULTS = np.array([1.0, 30.0, 50.0, 60.0, 97.0])  # half of the way to the best is 47: below 4.7 nothing matters
+RESULTS = np.array(
+    [1.0, 30.0, 50.0, 60.0, 97.0]
+)  # half of the way to the best is 47: below 4.7 nothing matters
 
 
 def test_what_is_uncertain_is_not_known_yet(space: LabSpace) -> None:
     said = in_words(space, slice_of(space, np.linspace(50, 52, 12), 0.0, 20.0), RESULTS)
-    assert said.startswith(f"not known yet: {LIGANDS[11]} is expected to be better than {LIGANDS[0]} by 2 ± 2")  # 28 = √2 · 20
+    assert said.startswith(
+        f"not known yet: {LIGANDS[11]} is expected to be better than {LIGANDS[0]} by 2 ± 2"
+    )  # 28 = √2 · 20
     assert "; differences may reach" in said
     nothing = in_words(space, slice_of(space, np.full(12, 50.0), 0.0, 20.0), RESULTS)
-    assert nothing.startswith("not known yet: the results say nothing about it; differences may reach")
+    assert nothing.startswith(
+        "not known yet: the results say nothing about it; differences may reach"
+    )
 
 
-def test_differences_are_judged_by_their_own_uncertainty_not_by_that_of_the_level(space: LabSpace) -> None:
+def test_differences_are_judged_by_their_own_uncertainty_not_by_that_of_the_level(
+    space: LabSpace,
+) -> None:
     """All values uncertain by 20 together: the differences between them are known all the same."""
     assert small_difference(RESULTS, LARGER) == pytest.approx(4.7)
     assert in_words(space, slice_of(space, np.full(12, 50.0), 20.0, 0.1), RESULTS).startswith(
@@ -112,7 +131,9 @@ def test_differences_are_judged_by_their_own_uncertainty_not_by_that_of_the_leve
     assert said.startswith(f"best expected at {LIGANDS[11]} (60 ± 20), worst at {LIGANDS[0]} (50)")
 
 
-def test_a_small_effect_that_is_not_known_to_be_small_does_not_hardly_matter(space: LabSpace) -> None:
+def test_a_small_effect_that_is_not_known_to_be_small_does_not_hardly_matter(
+    space: LabSpace,
+) -> None:
     part = slice_of(space, np.full(12, 50.0), 0.0, 3.0)
     assert effect_along(part, LARGER).upper_bound > 4.7
     assert in_words(space, part, RESULTS).startswith("not known yet")
@@ -121,13 +142,21 @@ def test_a_small_effect_that_is_not_known_to_be_small_does_not_hardly_matter(spa
 def test_best_and_worst_follow_the_direction(space: LabSpace) -> None:
     part = slice_of(space, np.linspace(0, 90, 12), 1.0, 1.0)
     said = in_words(replace(space, objective=SMALLER), part, RESULTS)
-    assert said.startswith(f"best expected at {LIGANDS[0]} (0.0 ± 1.4), worst at {LIGANDS[11]} (90.0)")
+    assert said.startswith(
+        f"best expected at {LIGANDS[0]} (0.0 ± 1.4), worst at {LIGANDS[11]} (90.0)"
+    )
     assert small_difference(RESULTS, SMALLER) == pytest.approx(4.9)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_ligand_that_decides_never_hardly_matters_after_8_results(tmp_path: Path, seed: int) -> None:
-    """Eight ligands tried once each. Half of the draws have a span above 70 where a small effect is below 4.5, whatever the chains do."""
+def test_a_ligand_that_decides_never_hardly_matters_after_8_results(
+    tmp_path: Path, seed: int
+) -> None:
+    """Eight ligands tried once each.
+
+    Half of the draws have a span above 70 where a small effect is below 4.5, whatever the chains
+    do.
+    """
     rows = random_rows(8, seed, ligand_decides, LIGANDS[4 * (seed % 2) :])
     found = answered(tmp_path, rows)
     assert found.posterior is not None
@@ -141,14 +170,18 @@ def test_a_ligand_that_decides_never_hardly_matters_after_8_results(tmp_path: Pa
 def test_of_ligands_that_were_not_tried_nothing_is_known_yet(tmp_path: Path, seed: int) -> None:
     """One ligand in all eight rows: predictions hardly differ because nothing is known.
 
-    With three seeds of the fit each, the expected difference was at most 0.5 standard deviations, where the limit is 1.6; the bound on
-    differences was 50 times the limit of a small effect.
+    With three seeds of the fit each, the expected difference was at most 0.5 standard deviations,
+    where the limit is 1.6; the bound on differences was 50 times the limit of a small effect.
     """
     tried = [LIGANDS[int(np.random.default_rng(seeded(seed)).integers(12))]]
-    assert words(answered(tmp_path, random_rows(8, seed, ligand_decides, tried)))["ligand"].startswith("not known yet: ")
+    assert words(answered(tmp_path, random_rows(8, seed, ligand_decides, tried)))[
+        "ligand"
+    ].startswith("not known yet: ")
 
 
-def test_with_plenty_of_results_what_matters_and_what_does_not_are_told_apart(tmp_path: Path) -> None:
+def test_with_plenty_of_results_what_matters_and_what_does_not_are_told_apart(
+    tmp_path: Path,
+) -> None:
     """Three ligands, 45 results, noise 0.3: with eight seeds the bound on the idle parameter was 0.7 to 0.9, the limit is 4.9."""
     chosen = sorted(LIGANDS, key=YIELDS.__getitem__)
     few = [chosen[0], chosen[6], chosen[11]]
@@ -160,7 +193,8 @@ def test_with_plenty_of_results_what_matters_and_what_does_not_are_told_apart(tm
     assert said["temperature"].startswith("best expected at ")
 
 
-# --- one set of numbers ------------------------------------------------------------------------------------------
+# --- one set of numbers
+# ------------------------------------------------------------------------------------------
 
 
 def normal_excess(mean: Floats, std: Floats) -> Floats:
@@ -179,7 +213,13 @@ def test_prediction_uncertainty_and_gain_come_from_one_posterior(
     posterior, sign = found.posterior, 1.0 if direction == "maximize" else -1.0
     assert posterior is not None
     best = (sign * posterior.y).max()
-    points = np.array([[p.coordinate(e.params[p.name]) for p in found.space.parameters] for e in found.experiments], dtype=float)
+    points = np.array(
+        [
+            [p.coordinate(e.params[p.name]) for p in found.space.parameters]
+            for e in found.experiments
+        ],
+        dtype=float,
+    )
     mean, variance = posterior.moments_by_draw(points)
     alone = normal_excess(sign * mean - best, np.sqrt(variance)).mean(axis=0)
     gains = [e.expected_improvement for e in found.experiments]
@@ -194,9 +234,23 @@ def test_prediction_uncertainty_and_gain_come_from_one_posterior(
         assert 0 <= experiment.expected_improvement <= alone[i] * (1 + 1e-9)
     assert gains[0] >= max(sign * found.experiments[0].predicted - best, 0.0) - 1e-9  # type: ignore[operator]
     assert (
-        main(["suggest", "--seed", str(seeded(0)), str(tmp_path / "space.toml"), str(tmp_path / "results.csv"), "-n", "3", "--json"]) == 0
+        main(
+            [
+                "suggest",
+                "--seed",
+                str(seeded(0)),
+                str(tmp_path / "space.toml"),
+                str(tmp_path / "results.csv"),
+                "-n",
+                "3",
+                "--json",
+            ]
+        )
+        == 0
     )
-    assert [s["expected_improvement"] for s in json.loads(capsys.readouterr().out)["suggestions"]] == pytest.approx(gains)
+    assert [
+        s["expected_improvement"] for s in json.loads(capsys.readouterr().out)["suggestions"]
+    ] == pytest.approx(gains)
     lines = [line for line in lab.explain(found) if line.startswith("suggestion ")]
     start = f"on average it improves on the best result ({sign * best:g}) by "
     assert lines[0].endswith(f"{start}{gains[0]:.2g}")
@@ -214,16 +268,25 @@ def test_pending_rows_count_as_the_suggestions_before_do(tmp_path: Path) -> None
         np.array([[p.coordinate(params[p.name]) for p in found.space.parameters]], dtype=float)
         for params in (found.experiments[0].params, pending)
     )
-    assert found.experiments[0].expected_improvement == pytest.approx(posterior.expected_improvement(point, pending=waiting)[0], rel=1e-9)
+    assert found.experiments[0].expected_improvement == pytest.approx(
+        posterior.expected_improvement(point, pending=waiting)[0], rel=1e-9
+    )
     assert lab.explain(found)[1].endswith(", beyond what the pending row should bring")
 
 
 def test_with_repeats_the_gain_is_counted_from_the_best_expected_value(tmp_path: Path) -> None:
     rows = random_rows(12, 2, ligand_decides, LIGANDS[:5])
-    found = answered(tmp_path, rows, space=SPACE.replace('unit = "%"', 'unit = "%"\nrepeats = true\nnoise = 5'))
+    found = answered(
+        tmp_path, rows, space=SPACE.replace('unit = "%"', 'unit = "%"\nrepeats = true\nnoise = 5')
+    )
     posterior = found.posterior
     assert posterior is not None
     best = float(posterior.mean(posterior.X).max())
-    point = np.array([[p.coordinate(found.experiments[0].params[p.name]) for p in found.space.parameters]], dtype=float)
-    assert found.experiments[0].expected_improvement == pytest.approx(posterior.expected_improvement(point, best)[0], rel=1e-9)
+    point = np.array(
+        [[p.coordinate(found.experiments[0].params[p.name]) for p in found.space.parameters]],
+        dtype=float,
+    )
+    assert found.experiments[0].expected_improvement == pytest.approx(
+        posterior.expected_improvement(point, best)[0], rel=1e-9
+    )
     assert f"improves on the best value expected of a row ({best:.6g}) by " in lab.explain(found)[1]

@@ -10,12 +10,20 @@ from studies.problems.networks import CLASSIFIER, REGRESSOR, NetworkTask
 def _data(task: NetworkTask) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     X, y = tuning.load_data("digits" if task is CLASSIFIER else "boston")
     X, y = X[:101].astype(np.float32), y[:101]
-    return X, y, np.eye(10, dtype=np.float32)[y.astype(int)] if task is CLASSIFIER else y.astype(np.float32)[:, None]
+    return (
+        X,
+        y,
+        np.eye(10, dtype=np.float32)[y.astype(int)]
+        if task is CLASSIFIER
+        else y.astype(np.float32)[:, None],
+    )
 
 
 @pytest.mark.parametrize("task", [CLASSIFIER, REGRESSOR], ids=lambda task: task.name)
 @pytest.mark.parametrize(("neurons", "batch", "epochs"), [(10, 16, 4), (37, 64, 3), (100, 50, 2)])
-def test_training_is_that_of_keras_fit(task: NetworkTask, neurons: int, batch: int, epochs: int) -> None:
+def test_training_is_that_of_keras_fit(
+    task: NetworkTask, neurons: int, batch: int, epochs: int
+) -> None:
     X, _, Y = _data(task)
     weights = networks.initial_weights(X.shape[1], neurons, task.n_outputs, 0)
     model = networks.build(task, X.shape[1], neurons)
@@ -28,16 +36,26 @@ def test_training_is_that_of_keras_fit(task: NetworkTask, neurons: int, batch: i
     ours, memory = train(state, X, Y, rows[None], epochs, networks.LONGEST + 1)
     expected = networks.widened(model.get_weights())
     for mine, theirs in zip(ours, expected, strict=True):
-        np.testing.assert_allclose(np.asarray(mine[0]), theirs, rtol=2e-3, atol=2e-4)  # single precision, another order of sums
-    model.fit(X, Y, batch_size=batch, epochs=epochs, shuffle=False, verbose=0)  # goes on, and so does what Adam remembers
+        np.testing.assert_allclose(
+            np.asarray(mine[0]), theirs, rtol=2e-3, atol=2e-4
+        )  # single precision, another order of sums
+    model.fit(
+        X, Y, batch_size=batch, epochs=epochs, shuffle=False, verbose=0
+    )  # goes on, and so does what Adam remembers
     ours, _ = train((ours, memory), X, Y, rows[None], epochs, networks.LONGEST + 1)
     for mine, theirs in zip(ours, networks.widened(model.get_weights()), strict=True):
         np.testing.assert_allclose(np.asarray(mine[0]), theirs, rtol=4e-3, atol=4e-4)
     assert not np.any(np.asarray(ours[0][0])[:, neurons:])  # neurons that are not there stay away
     predicted = model.predict(X, verbose=0)
     _, y, _ = _data(task)
-    score = (predicted.argmax(axis=1) == y).mean() if task is CLASSIFIER else ((predicted[:, 0] - y) ** 2).mean()
-    assert networks._evaluate(task, [np.asarray(w[0]) for w in ours], X, y) == pytest.approx(float(score), rel=1e-2)
+    score = (
+        (predicted.argmax(axis=1) == y).mean()
+        if task is CLASSIFIER
+        else ((predicted[:, 0] - y) ** 2).mean()
+    )
+    assert networks._evaluate(task, [np.asarray(w[0]) for w in ours], X, y) == pytest.approx(
+        float(score), rel=1e-2
+    )
 
 
 @pytest.mark.parametrize("task", [CLASSIFIER, REGRESSOR], ids=lambda task: task.name)
@@ -45,9 +63,16 @@ def test_patience_ends_training_as_early_stopping_does(task: NetworkTask) -> Non
     keras = networks._keras()  # on JAX
 
     X, _, Y = _data(task)
-    Y = np.roll(Y, 1, axis=0)[::-1] if task is CLASSIFIER else np.random.default_rng(0).choice([-1.0, 1.0], Y.shape).astype(np.float32)
+    Y = (
+        np.roll(Y, 1, axis=0)[::-1]
+        if task is CLASSIFIER
+        else np.random.default_rng(0).choice([-1.0, 1.0], Y.shape).astype(np.float32)
+    )
     X = X if task is CLASSIFIER else 1e-3 * X  # nothing to learn: the loss soon stops falling
-    weights = [50 * w if task is CLASSIFIER else w for w in networks.initial_weights(X.shape[1], 12, task.n_outputs, 1)]
+    weights = [
+        50 * w if task is CLASSIFIER else w
+        for w in networks.initial_weights(X.shape[1], 12, task.n_outputs, 1)
+    ]
     model = networks.build(task, X.shape[1], 12)
     model.set_weights(weights)
     stop = keras.callbacks.EarlyStopping(monitor="loss", patience=2)
@@ -57,7 +82,10 @@ def test_patience_ends_training_as_early_stopping_does(task: NetworkTask) -> Non
     wide = [w[None] for w in networks.widened(weights)]
     train = networks.trainer(task, X.shape[1])
     state = (wide, networks.fresh_memory(task, X.shape[1], 1))
-    (patient, _), (exact, _) = train(state, X, Y, rows, 40, 2), train(state, X, Y, rows, n_epochs, 1000)
+    (patient, _), (exact, _) = (
+        train(state, X, Y, rows, 40, 2),
+        train(state, X, Y, rows, n_epochs, 1000),
+    )
     assert n_epochs < 40
     for a, b in zip(patient, exact, strict=True):
         np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
@@ -76,7 +104,9 @@ def test_folds_are_those_of_scikit_learn() -> None:
     from sklearn.model_selection import KFold
 
     for n in (1797, 506):
-        for (train, held), (expected_train, expected_held) in zip(networks.folds(n), KFold(3).split(np.zeros(n)), strict=True):
+        for (train, held), (expected_train, expected_held) in zip(
+            networks.folds(n), KFold(3).split(np.zeros(n)), strict=True
+        ):
             np.testing.assert_array_equal(train, expected_train)
             np.testing.assert_array_equal(held, expected_held)
 
@@ -97,7 +127,17 @@ def test_a_network_task_runs_through_the_command(tmp_path: object) -> None:
     from studies.paper import __main__ as paper
 
     folder = Path(str(tmp_path))
-    arguments = ["--quick", "--tasks", "nn-regressor", "nn-regressor-leaky", "--methods", "tpe", "bktf-ei", "--jobs", "1"]
+    arguments = [
+        "--quick",
+        "--tasks",
+        "nn-regressor",
+        "nn-regressor-leaky",
+        "--methods",
+        "tpe",
+        "bktf-ei",
+        "--jobs",
+        "1",
+    ]
     assert paper.main(["tuning", *arguments, "--results", str(folder)]) == 0
     assert len(read_lines(folder / "quick" / "tuning.jsonl")) == 4
     assert len(read_lines(folder / "quick" / "scores" / "nn-regressor.jsonl")) >= 4

@@ -15,11 +15,27 @@ METHODS = ("gp", "cmaes", "botorch", "skopt", "smac")
 
 
 def key(method: str, problem: str, budget: int = 3) -> dict[str, Any]:
-    return {"experiment": "compare", "problem": problem, "method": method, "seed": 0, "settings": {"budget": budget, "n_start": 10}}
+    return {
+        "experiment": "compare",
+        "problem": problem,
+        "method": method,
+        "seed": 0,
+        "settings": {"budget": budget, "n_start": 10},
+    }
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ["tilted-branin", "grid-schaffer", "levy4r", "network-like", "branin-noisy", "table-svm-digits"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tilted-branin",
+        "grid-schaffer",
+        "levy4r",
+        "network-like",
+        "branin-noisy",
+        "table-svm-digits",
+    ],
+)
 def test_a_package_answers_in_the_space(method: str, name: str) -> None:
     check_answers(method, name)
 
@@ -40,6 +56,14 @@ def test_a_model_of_what_it_was_told_beats_the_start(method: str) -> None:
 
 
 def test_botorchs_surrogate_is_judged_like_ours() -> None:
-    line = run_calibration({"experiment": "calibration", "problem": "levy4r", "method": "botorch", "seed": 0, "settings": {"n": 20}})
+    line = run_calibration(
+        {
+            "experiment": "calibration",
+            "problem": "levy4r",
+            "method": "botorch",
+            "seed": 0,
+            "settings": {"n": 20},
+        }
+    )
     assert all(0.0 <= c <= 1.0 for c in line["coverage"])
     assert line["crps"] > 0.0

@@ -21,7 +21,10 @@ import bktf
 from bktf.integrations.sklearn import BKTFSearchCV, read_sklearn_space
 
 X, y = load_iris(return_X_y=True)
-SPACE = {"C": optuna.distributions.FloatDistribution(1e-2, 1e2, log=True), "kernel": ["rbf", "linear"]}
+SPACE = {
+    "C": optuna.distributions.FloatDistribution(1e-2, 1e2, log=True),
+    "kernel": ["rbf", "linear"],
+}
 
 
 def test_nested_cross_validation_is_stratified_and_scores_well() -> None:
@@ -32,9 +35,15 @@ def test_nested_cross_validation_is_stratified_and_scores_well() -> None:
 
 
 def test_a_search_behaves_like_a_search() -> None:
-    search = BKTFSearchCV(SVC(), SPACE, n_iter=12, random_state=0, return_train_score=True).fit(X, y)
-    reference = RandomizedSearchCV(SVC(), {"C": stats.loguniform(1e-2, 1e2)}, n_iter=3, return_train_score=True).fit(X, y)
-    assert {k for k in reference.cv_results_ if not k.startswith("param_")} <= set(search.cv_results_)
+    search = BKTFSearchCV(SVC(), SPACE, n_iter=12, random_state=0, return_train_score=True).fit(
+        X, y
+    )
+    reference = RandomizedSearchCV(
+        SVC(), {"C": stats.loguniform(1e-2, 1e2)}, n_iter=3, return_train_score=True
+    ).fit(X, y)
+    assert {k for k in reference.cv_results_ if not k.startswith("param_")} <= set(
+        search.cv_results_
+    )
     assert len(search.cv_results_["params"]) == 12
     assert search.best_score_ == max(search.cv_results_["mean_test_score"])
     assert search.best_params_ == search.cv_results_["params"][search.best_index_]
@@ -53,14 +62,19 @@ def test_the_search_is_reproducible_and_clones() -> None:
 
 
 def test_rounds_of_several_candidates_and_jobs() -> None:
-    search = BKTFSearchCV(SVC(), SPACE, n_iter=10, n_candidates=4, n_jobs=2, random_state=0).fit(X, y)
+    search = BKTFSearchCV(SVC(), SPACE, n_iter=10, n_candidates=4, n_jobs=2, random_state=0).fit(
+        X, y
+    )
     assert len(search.cv_results_["params"]) == 10
     assert len({tuple(p.items()) for p in search.cv_results_["params"]}) == 10
 
 
 def test_pipelines_groups_metrics_and_regressors() -> None:
     A, b = load_diabetes(return_X_y=True)
-    space = {"ridge__alpha": stats.loguniform(1e-4, 1e3), "standardscaler": [StandardScaler(), MinMaxScaler(), "passthrough"]}
+    space = {
+        "ridge__alpha": stats.loguniform(1e-4, 1e3),
+        "standardscaler": [StandardScaler(), MinMaxScaler(), "passthrough"],
+    }
     search = BKTFSearchCV(
         make_pipeline(StandardScaler(), Ridge()), space, n_iter=8, random_state=0, cv=GroupKFold(3),
         scoring=["r2", "neg_mean_absolute_error"], refit="r2",
@@ -70,7 +84,9 @@ def test_pipelines_groups_metrics_and_regressors() -> None:
     assert search.best_score_ > 0.4
     assert search.best_params_["standardscaler"] in space["standardscaler"]
     with pytest.raises(ValueError, match="refit must name the one to maximise"):
-        BKTFSearchCV(Ridge(), {"alpha": (0.1, 1.0)}, n_iter=2, scoring=["r2", "neg_max_error"], refit=False).fit(A, b)
+        BKTFSearchCV(
+            Ridge(), {"alpha": (0.1, 1.0)}, n_iter=2, scoring=["r2", "neg_max_error"], refit=False
+        ).fit(A, b)
 
 
 def test_spaces_take_every_form() -> None:
@@ -92,7 +108,9 @@ def test_spaces_take_every_form() -> None:
     assert list(originals["h"].values()) == [True, False]
     assert d["k"].choices == ("sqrt", "log2")
     assert d["i"] == optuna.distributions.IntDistribution(1, 5)
-    more, labels = read_sklearn_space({"a": (True, False), "b": stats.rv_discrete(values=([1, 10, 100], [0.2, 0.3, 0.5]))})
+    more, labels = read_sklearn_space(
+        {"a": (True, False), "b": stats.rv_discrete(values=([1, 10, 100], [0.2, 0.3, 0.5]))}
+    )
     assert list(labels["a"].values()) == [True, False]
     assert more.distributions["b"].choices == (1, 10, 100)  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="needs bounds; this one reaches from -inf to inf"):
@@ -102,7 +120,9 @@ def test_spaces_take_every_form() -> None:
 
 
 def test_an_exhausted_space_ends_early_and_fits_that_fail_are_avoided() -> None:
-    search = BKTFSearchCV(SVC(), {"kernel": ["rbf", "linear", "poly"]}, n_iter=10, random_state=0).fit(X, y)
+    search = BKTFSearchCV(
+        SVC(), {"kernel": ["rbf", "linear", "poly"]}, n_iter=10, random_state=0
+    ).fit(X, y)
     assert len(search.cv_results_["params"]) == 3
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -112,34 +132,61 @@ def test_an_exhausted_space_ends_early_and_fits_that_fail_are_avoided() -> None:
     assert failing.best_params_["C"] > 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        scored = BKTFSearchCV(SVC(), {"C": (-1.0, 3.0)}, n_iter=8, random_state=0, error_score=0.0).fit(X, y)
+        scored = BKTFSearchCV(
+            SVC(), {"C": (-1.0, 3.0)}, n_iter=8, random_state=0, error_score=0.0
+        ).fit(X, y)
     assert len(scored.study_.get_trials(states=(optuna.trial.TrialState.COMPLETE,))) == 8
 
 
 def failed_checks(search: Any) -> set[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return {r["check_name"] for r in check_estimator(search, on_fail=None) if r["status"] == "failed"}
+        return {
+            r["check_name"]
+            for r in check_estimator(search, on_fail=None)
+            if r["status"] == "failed"
+        }
 
 
 def test_scikit_learns_own_checks_find_no_more_than_in_its_own_search() -> None:
-    theirs = RandomizedSearchCV(LogisticRegression(), {"C": [0.1, 1.0, 2.0]}, n_iter=2, random_state=0, cv=2, error_score="raise")
-    ours = BKTFSearchCV(LogisticRegression(), {"C": [0.1, 1.0, 2.0]}, n_iter=2, random_state=0, cv=2, error_score="raise")
+    theirs = RandomizedSearchCV(
+        LogisticRegression(),
+        {"C": [0.1, 1.0, 2.0]},
+        n_iter=2,
+        random_state=0,
+        cv=2,
+        error_score="raise",
+    )
+    ours = BKTFSearchCV(
+        LogisticRegression(),
+        {"C": [0.1, 1.0, 2.0]},
+        n_iter=2,
+        random_state=0,
+        cv=2,
+        error_score="raise",
+    )
     assert failed_checks(ours) <= failed_checks(theirs)
 
 
 @pytest.mark.parametrize("rank", ["auto", math.inf, 2])
 def test_a_rank_reaches_the_sampler_and_tries_what_the_sampler_would(rank: float | str) -> None:
     settings = {"rank": rank, "n_startup_trials": 4}
-    space: dict[str, optuna.distributions.BaseDistribution] = {"C": optuna.distributions.FloatDistribution(1e-2, 1e2, log=True)}
+    space: dict[str, optuna.distributions.BaseDistribution] = {
+        "C": optuna.distributions.FloatDistribution(1e-2, 1e2, log=True)
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of a rank alone; see the next test
-        search = BKTFSearchCV(SVC(), space, n_iter=7, random_state=0, sampler_settings=settings).fit(X, y)
+        search = BKTFSearchCV(
+            SVC(), space, n_iter=7, random_state=0, sampler_settings=settings
+        ).fit(X, y)
     sampler = search.study_.sampler
     assert isinstance(sampler, bktf.BKTFSampler)
     assert sampler.settings.rank == rank
     alone = optuna.create_study(
-        direction="maximize", sampler=bktf.BKTFSampler.from_settings(sampler.settings, seed=sampler._seed, search_space=space)
+        direction="maximize",
+        sampler=bktf.BKTFSampler.from_settings(
+            sampler.settings, seed=sampler._seed, search_space=space
+        ),
     )
     for trial in search.study_.trials:
         asked = alone.ask(space)
@@ -149,7 +196,9 @@ def test_a_rank_reaches_the_sampler_and_tries_what_the_sampler_would(rank: float
 
 def test_ranks_are_checked_and_warned_of_as_in_the_sampler() -> None:
     def fitted(**settings: Any) -> Any:
-        return BKTFSearchCV(SVC(), SPACE, n_iter=1, random_state=0, sampler_settings=settings).fit(X, y)
+        return BKTFSearchCV(SVC(), SPACE, n_iter=1, random_state=0, sampler_settings=settings).fit(
+            X, y
+        )
 
     for settings, message in (
         ({"rank": 0}, "rank must be a whole number of at least 1"),

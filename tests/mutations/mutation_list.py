@@ -1,10 +1,11 @@
 """Bugs that a reviewer would not accept, one small change of text each; the tests must notice them.
 
 The list was written from the sources and their documentation alone, by someone who had not read the
-tests. A new mutation is written in the same way: from what the code promises, not from what is tested.
+tests. A new mutation is written in the same way: from what the code promises, not from what is
+tested.
 
-A text must occur exactly once in its file. Where the code has changed, the runner says so and stops;
-then write the same bug into the new code.
+A text must occur exactly once in its file. Where the code has changed, the runner says so and
+stops; then write the same bug into the new code.
 """
 
 from dataclasses import dataclass
@@ -47,8 +48,16 @@ PRUNED = (
     "contract/test_optuna_studies.py",
     "contract/test_sampler.py",
 )
-FEASIBILITY = ("unit/test_feasible_points.py", "unit/test_restrictions.py", "contract/test_sampler.py")
-READING = ("contract/test_reading_trials.py", "contract/test_sampler_rules.py", "contract/test_sampler.py")
+FEASIBILITY = (
+    "unit/test_feasible_points.py",
+    "unit/test_restrictions.py",
+    "contract/test_sampler.py",
+)
+READING = (
+    "contract/test_reading_trials.py",
+    "contract/test_sampler_rules.py",
+    "contract/test_sampler.py",
+)
 HISTORY = (
     "unit/test_history.py",
     "contract/test_reading_trials.py",
@@ -105,7 +114,12 @@ GAUSSIAN_PROCESS = (
     "contract/test_fit.py",
     "contract/test_infinite_rank.py",
 )
-SPACE = ("unit/test_whole_numbers.py", "unit/test_parameters.py", "contract/test_optimize.py", "contract/test_sampler.py")
+SPACE = (
+    "unit/test_whole_numbers.py",
+    "unit/test_parameters.py",
+    "contract/test_optimize.py",
+    "contract/test_sampler.py",
+)
 REFINEMENT = ("unit/test_axis_refinement.py", "unit/test_parameters.py", "contract/test_sampler.py")
 OPTIMIZE = (
     "unit/test_result.py",
@@ -148,7 +162,8 @@ class Mutation:
 
 
 MUTATIONS = (
-    # --- which surrogate is used ---------------------------------------------------------------------
+    # --- which surrogate is used
+    # ---------------------------------------------------------------------
     Mutation(
         name="components on continuous spaces",
         file="engine/model_choice.py",
@@ -399,7 +414,8 @@ MUTATIONS = (
         breaks="rank=3 means another model than in the version before, and nobody is told",
         tests=SETTINGS,
     ),
-    # --- from a history to a suggestion --------------------------------------------------------------
+    # --- from a history to a suggestion
+    # --------------------------------------------------------------
     Mutation(
         name="caution of the first trials",
         file="engine/success.py",
@@ -584,7 +600,8 @@ MUTATIONS = (
         breaks="of a minimised objective the largest values count as the best",
         tests=(*CHOICE, *HISTORY),
     ),
-    # --- the sampler ---------------------------------------------------------------------------------
+    # --- the sampler
+    # ---------------------------------------------------------------------------------
     Mutation(
         name="nothing published",
         file="optuna_sampler/agreement.py",
@@ -713,7 +730,8 @@ MUTATIONS = (
         breaks="a constraint on a constant parameter fails",
         tests=SAMPLER,
     ),
-    # --- what trials say -----------------------------------------------------------------------------
+    # --- what trials say
+    # -----------------------------------------------------------------------------
     Mutation(
         name="infinities on the wrong side",
         file="optuna_sampler/trials.py",
@@ -834,7 +852,8 @@ MUTATIONS = (
         breaks="pruned trials look better than completed ones",
         tests=PRUNED,
     ),
-    # --- the warp ------------------------------------------------------------------------------------
+    # --- the warp
+    # ------------------------------------------------------------------------------------
     Mutation(
         name="another quantile of the distances",
         file="surrogate/observed_values.py",
@@ -867,7 +886,8 @@ MUTATIONS = (
         breaks="the scale is linear near the worst value",
         tests=WARP,
     ),
-    # --- the start design ----------------------------------------------------------------------------
+    # --- the start design
+    # ----------------------------------------------------------------------------
     Mutation(
         name="one scrambling for all seeds",
         file="engine/start_design.py",
@@ -932,7 +952,8 @@ MUTATIONS = (
         breaks="under constraints start points are tried twice",
         tests=START,
     ),
-    # --- priors --------------------------------------------------------------------------------------
+    # --- priors
+    # --------------------------------------------------------------------------------------
     Mutation(
         name="constant share without log D",
         file="surrogate/fit_process.py",
@@ -1077,7 +1098,8 @@ MUTATIONS = (
         breaks="chains of a process take large noise for signal",
         tests=(*PRIORS, "unit/test_result.py"),
     ),
-    # --- acquisition ---------------------------------------------------------------------------------
+    # --- acquisition
+    # ---------------------------------------------------------------------------------
     Mutation(
         name="pending cells chosen again",
         file="acquisition/choice.py",
@@ -1174,7 +1196,8 @@ MUTATIONS = (
         breaks="an ascent fails where all its starts are walled in by excluded cells",
         tests=ACQUISITION,
     ),
-    # --- restrictions --------------------------------------------------------------------------------
+    # --- restrictions
+    # --------------------------------------------------------------------------------
     Mutation(
         name="restricted cells win",
         file="acquisition/grid_search.py",
@@ -1223,7 +1246,8 @@ MUTATIONS = (
         breaks="feasible points are listed where they are common, not where they are rare",
         tests=FEASIBILITY,
     ),
-    # --- the process: draws, scores, search ----------------------------------------------------------
+    # --- the process: draws, scores, search
+    # ----------------------------------------------------------
     Mutation(
         name="thinning keeps the first draws",
         file="gaussian_process/conditional_process.py",
@@ -1334,7 +1358,11 @@ MUTATIONS = (
         old="range(n_logs + (0 if noise_known else 1))",
         new="range(n_logs + 1)",
         breaks="known noise is ignored at infinite rank",
-        tests=("unit/test_gaussian_process.py", "contract/test_fit.py", "unit/test_model_choice.py"),
+        tests=(
+            "unit/test_gaussian_process.py",
+            "contract/test_fit.py",
+            "unit/test_model_choice.py",
+        ),
     ),
     Mutation(
         name="another Matérn",
@@ -1350,9 +1378,14 @@ MUTATIONS = (
         old="1 if problem.noise_known else 0, state.weight_vars,",
         new="1 if problem.noise_known else 0, np.full(state.weight_vars.size, problem.weight_var),",
         breaks="with adapt_rank the weights do not hear what shrinks them",
-        tests=("unit/test_shrunk_weights.py", "unit/test_gibbs.py", "statistical/test_prior_preservation.py"),
+        tests=(
+            "unit/test_shrunk_weights.py",
+            "unit/test_gibbs.py",
+            "statistical/test_prior_preservation.py",
+        ),
     ),
-    # --- values, spaces, axes ------------------------------------------------------------------------
+    # --- values, spaces, axes
+    # ------------------------------------------------------------------------
     Mutation(
         name="variance for the scale",
         file="surrogate/observed_values.py",
@@ -1441,7 +1474,8 @@ MUTATIONS = (
         breaks="axes are refined above the best points only",
         tests=REFINEMENT,
     ),
-    # --- minimize and maximize -----------------------------------------------------------------------
+    # --- minimize and maximize
+    # -----------------------------------------------------------------------
     Mutation(
         name="the worst trial as the result",
         file="optimize/result.py",
@@ -1490,7 +1524,8 @@ MUTATIONS = (
         breaks="x_expected is the worst point by its posterior mean",
         tests=OPTIMIZE,
     ),
-    # --- the lab's table -----------------------------------------------------------------------------
+    # --- the lab's table
+    # -----------------------------------------------------------------------------
     Mutation(
         name="wrong advice on decimal commas",
         file="lab/results_table.py",
@@ -1571,7 +1606,8 @@ MUTATIONS = (
         breaks="a spreadsheet reads the table in another encoding after a suggestion",
         tests=LAB,
     ),
-    # --- the lab loop --------------------------------------------------------------------------------
+    # --- the lab loop
+    # --------------------------------------------------------------------------------
     Mutation(
         name="pending rows ignored",
         file="lab/results_table.py",
@@ -1660,7 +1696,8 @@ MUTATIONS = (
         breaks="with repeats the improvement is counted from the luckiest result",
         tests=LAB,
     ),
-    # --- posterior and diagnostics -------------------------------------------------------------------
+    # --- posterior and diagnostics
+    # -------------------------------------------------------------------
     Mutation(
         name="deviation without the spread of draws",
         file="gaussian_process/process_draws.py",

@@ -4,13 +4,14 @@
     python tests/mutations/run_mutations.py --check            only whether every text occurs once
     python tests/mutations/run_mutations.py --only NAME        one of them, again
 
-Each mutation runs the tests that it names, the one that noticed it last time first, then the cheap ones
-before the expensive ones, up to the first failure or to MAX_TEST_CPU. What was found is a line in
-results.jsonl, so that a run that was cut off goes on where it was.
+Each mutation runs the tests that it names, the one that noticed it last time first, then the cheap
+ones before the expensive ones, up to the first failure or to MAX_TEST_CPU. What was found is a line
+in results.jsonl, so that a run that was cut off goes on where it was.
 
-Compiled code: the copy stands always in the same folder, so Numba finds what it compiled before. Only a
-mutation of a compiled file compiles: it has a copy of the common cache without the entries of the files
-that import the mutated one, because Numba does not see edits in called files.
+Compiled code: the copy stands always in the same folder, so Numba finds what it compiled before.
+Only a
+mutation of a compiled file compiles: it has a copy of the common cache without the entries of the
+    files that import the mutated one, because Numba does not see edits in called files.
 """
 
 import argparse
@@ -65,7 +66,9 @@ def mutated(mutation: Mutation, package: Path) -> str:
     text = (package / mutation.file).read_text(encoding="utf-8")
     found = text.count(mutation.old)
     if found != 1:
-        raise Stale(f"{mutation.name!r}: the text to replace must occur once in {mutation.file}; it occurs {found} times")
+        raise Stale(
+            f"{mutation.name!r}: the text to replace must occur once in {mutation.file}; it occurs {found} times"
+        )
     changed = text.replace(mutation.old, mutation.new)
     ast.parse(changed)
     return changed
@@ -75,19 +78,30 @@ def check_list() -> None:
     """Refuse a list that does not fit the sources."""
     problems = []
     names = [m.name for m in MUTATIONS]
-    problems += [f"{name!r}: two mutations have this name" for name in sorted(set(names)) if names.count(name) > 1]
-    problems += [f"{name!r}: has a reason but is not in the list" for name in UNNOTICED if name not in names]
+    problems += [
+        f"{name!r}: two mutations have this name"
+        for name in sorted(set(names))
+        if names.count(name) > 1
+    ]
+    problems += [
+        f"{name!r}: has a reason but is not in the list" for name in UNNOTICED if name not in names
+    ]
     for mutation in MUTATIONS:
         try:
             mutated(mutation, ROOT / "src" / "bktf")
         except (Stale, OSError, SyntaxError) as error:
             problems.append(str(error))
-        problems += [f"{mutation.name!r}: no such file: tests/{t}" for t in mutation.tests if not (ROOT / "tests" / t).is_file()]
+        problems += [
+            f"{mutation.name!r}: no such file: tests/{t}"
+            for t in mutation.tests
+            if not (ROOT / "tests" / t).is_file()
+        ]
     if problems:
         raise Stale("the list of mutations must fit the sources:\n  " + "\n  ".join(problems))
 
 
-# --- the copy and its compiled code ------------------------------------------------------------------
+# --- the copy and its compiled code
+# ------------------------------------------------------------------
 
 
 def hash_of(paths: Iterable[Path], *more: str) -> str:
@@ -108,7 +122,11 @@ def source_files(package: Path) -> list[Path]:
 def make_copy() -> None:
     """Copy what is under version control, or would be."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     shutil.rmtree(COPY, ignore_errors=True)
     for name in filter(None, listed.split("\0")):
@@ -220,14 +238,22 @@ def link_cache(cache: Path) -> None:
     folder = COPY / ".numba_cache"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    (folder / hash_of(source_files(COPY / "src" / "bktf"))).symlink_to(cache, target_is_directory=True)
+    (folder / hash_of(source_files(COPY / "src" / "bktf"))).symlink_to(
+        cache, target_is_directory=True
+    )
 
 
-# --- tests -------------------------------------------------------------------------------------------
+# --- tests
+# -------------------------------------------------------------------------------------------
 
 
-def run_tests(files: Sequence[str], order: Sequence[str] | None) -> tuple[Outcome, dict[str, float]]:
-    """Run tests of the copy up to the first failure; what became of them, and the CPU seconds of each."""
+def run_tests(
+    files: Sequence[str], order: Sequence[str] | None
+) -> tuple[Outcome, dict[str, float]]:
+    """Run tests of the copy up to the first failure.
+
+    What became of them, and the CPU seconds of each.
+    """
     report, wanted = WORK / "report.jsonl", WORK / "tests.json"
     report.unlink(missing_ok=True)
     paths = [str(COPY / "src"), str(COPY / "tests" / "mutations")]
@@ -239,7 +265,18 @@ def run_tests(files: Sequence[str], order: Sequence[str] | None) -> tuple[Outcom
     if order is not None:
         wanted.write_text(json.dumps(order), encoding="utf-8")
         environment["MUTATIONS_TESTS"] = str(wanted)
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--durations=0", "-p", "watch_tests", "-p", "no:cacheprovider"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "--durations=0",
+        "-p",
+        "watch_tests",
+        "-p",
+        "no:cacheprovider",
+    ]
     command += [f"tests/{name}" for name in files]
     before = _children_cpu()
     process = subprocess.Popen(
@@ -262,7 +299,11 @@ def run_tests(files: Sequence[str], order: Sequence[str] | None) -> tuple[Outcom
     if broken:
         failed = broken[0]
     elif failed is None and process.returncode:
-        failed = "runs without end" if process.returncode == -signal.SIGXCPU else "pytest could not collect or was cut off"
+        failed = (
+            "runs without end"
+            if process.returncode == -signal.SIGXCPU
+            else "pytest could not collect or was cut off"
+        )
     cpu = {line["test"]: float(line["cpu"]) for line in lines}
     return Outcome(failed, len(lines), _children_cpu() - before, text), cpu
 
@@ -277,9 +318,14 @@ def _limit_cpu() -> None:
 
 
 def costs_without_mutation(files: Sequence[str]) -> dict[str, float]:
-    """CPU seconds of each test, without a mutation; they must all pass. Remembered while sources, helpers and the test file stay."""
+    """CPU seconds of each test, without a mutation; they must all pass.
+
+    Remembered while sources, helpers and the test file stay.
+    """
     remembered = WORK / "costs.json"
-    known: dict[str, dict[str, float]] = json.loads(remembered.read_text(encoding="utf-8")) if remembered.exists() else {}
+    known: dict[str, dict[str, float]] = (
+        json.loads(remembered.read_text(encoding="utf-8")) if remembered.exists() else {}
+    )
     helpers = [path for path in test_files() if not path.name.startswith("test_")]
     shared = hash_of([*source_files(ROOT / "src" / "bktf"), *helpers])
     names = {name: hash_of([ROOT / "tests" / name], shared, name) for name in files}
@@ -289,12 +335,24 @@ def costs_without_mutation(files: Sequence[str]) -> dict[str, float]:
     link_cache(common_cache())
     missing = [name for name in files if names[name] not in known]
     if missing:  # compile first, so that no test is charged with it
-        environment = {**os.environ, "PYTHONPATH": str(COPY / "src"), "NUMBA_CACHE_DIR": str(common_cache())}
-        subprocess.run([sys.executable, "-m", "bktf.warmup"], cwd=COPY, env=environment, check=True, stdout=subprocess.DEVNULL)
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(COPY / "src"),
+            "NUMBA_CACHE_DIR": str(common_cache()),
+        }
+        subprocess.run(
+            [sys.executable, "-m", "bktf.warmup"],
+            cwd=COPY,
+            env=environment,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
     for name in missing:
         outcome, cpu = run_tests([name], None)
         if outcome.failed is not None:
-            raise Stale(f"tests must pass without a mutation; {outcome.failed} does not:\n{outcome.text}")
+            raise Stale(
+                f"tests must pass without a mutation; {outcome.failed} does not:\n{outcome.text}"
+            )
         say(f"{outcome.cpu:6.1f} s  without a mutation: tests/{name}")
         known[names[name]] = cpu
         remembered.write_text(json.dumps(known), encoding="utf-8")
@@ -309,7 +367,10 @@ def test_files() -> list[Path]:
 def order_of(mutation: Mutation, costs: dict[str, float], noticed_by: str | None) -> list[str]:
     """The tests to run: the one that noticed it last time, then the cheapest first, as many as MAX_TEST_CPU allows."""
     ours = tuple(f"tests/{name}::" for name in mutation.tests)
-    tests = sorted((test for test in costs if test.startswith(ours)), key=lambda test: (test != noticed_by, costs[test]))
+    tests = sorted(
+        (test for test in costs if test.startswith(ours)),
+        key=lambda test: (test != noticed_by, costs[test]),
+    )
     chosen: list[str] = []
     total = 0.0
     for test in tests:
@@ -342,7 +403,8 @@ def write_source(place: Path, text: str) -> None:
         code.unlink()
 
 
-# --- all of them -------------------------------------------------------------------------------------
+# --- all of them
+# -------------------------------------------------------------------------------------
 
 
 def say(text: str) -> None:
@@ -360,9 +422,13 @@ def summary(found: dict[str, dict[str, Any]], wanted: Sequence[Mutation]) -> boo
     missed = [m for m in wanted if not found[m.name]["noticed"]]
     share = 1.0 - len(missed) / len(wanted)
     cpu = sum(float(found[m.name]["cpu"]) for m in wanted)
-    say(f"\n{len(wanted) - len(missed)} of {len(wanted)} mutations noticed ({share:.1%}), {cpu / 60:.0f} minutes of CPU")
+    say(
+        f"\n{len(wanted) - len(missed)} of {len(wanted)} mutations noticed ({share:.1%}), {cpu / 60:.0f} minutes of CPU"
+    )
     for m in missed:
-        say(f"  not noticed: {m.name} ({m.file}): {m.breaks}\n    {UNNOTICED.get(m.name, 'no reason is given in UNNOTICED')}")
+        say(
+            f"  not noticed: {m.name} ({m.file}): {m.breaks}\n    {UNNOTICED.get(m.name, 'no reason is given in UNNOTICED')}"
+        )
     for name in UNNOTICED:
         if name in found and found[name]["noticed"]:
             say(f"  noticed after all, take it out of UNNOTICED: {name}")
@@ -371,9 +437,18 @@ def summary(found: dict[str, dict[str, Any]], wanted: Sequence[Mutation]) -> boo
 
 def main() -> int:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="only whether every text occurs once in its file")
-    parser.add_argument("--only", action="append", metavar="NAME", help="this mutation alone, again; may be given several times")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="only whether every text occurs once in its file"
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="NAME",
+        help="this mutation alone, again; may be given several times",
+    )
     parser.add_argument("--show", action="store_true", help="print what pytest says")
     arguments = parser.parse_args()
     unknown = set(arguments.only or ()) - {m.name for m in MUTATIONS}
@@ -394,7 +469,11 @@ def run(only: Sequence[str] | None, show: bool) -> int:
     noticed_by = {line["mutation"]: line["by"] for line in lines if line["noticed"]}
     have = {line["key"]: line for line in lines}
     wanted = [m for m in MUTATIONS if only is None or m.name in only]
-    found = {m.name: have[key_of(m, sources)] for m in wanted if only is None and key_of(m, sources) in have}
+    found = {
+        m.name: have[key_of(m, sources)]
+        for m in wanted
+        if only is None and key_of(m, sources) in have
+    }
     if found:
         say(f"{len(found)} of {len(wanted)} mutations have a line")
     missing = [m for m in wanted if m.name not in found]
@@ -409,7 +488,9 @@ def run(only: Sequence[str] | None, show: bool) -> int:
         }  # fmt: skip
         append_line(RESULTS, line)
         found[mutation.name] = line
-        say(f"{outcome.cpu:6.1f} s  {mutation.file:16s} {mutation.name}: {outcome.failed or 'NOT NOTICED'} ({outcome.n_tests} tests)")
+        say(
+            f"{outcome.cpu:6.1f} s  {mutation.file:16s} {mutation.name}: {outcome.failed or 'NOT NOTICED'} ({outcome.n_tests} tests)"
+        )
         if show:
             say(outcome.text)
     return 0 if summary(found, wanted) else 1

@@ -25,7 +25,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     order = {node: i for i, node in enumerate(json.loads(Path(wanted).read_text(encoding="utf-8")))}
     dropped = [item for item in items if item.nodeid not in order]
-    items[:] = sorted((item for item in items if item.nodeid in order), key=lambda item: order[item.nodeid])
+    items[:] = sorted(
+        (item for item in items if item.nodeid in order), key=lambda item: order[item.nodeid]
+    )
     config.hook.pytest_deselected(items=dropped)
 
 

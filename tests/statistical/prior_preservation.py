@@ -1,9 +1,10 @@
 """Does an update leave the prior alone? Independent replicates, exact p-values.
 
-Draw parameters from the prior and data from the model, apply the update, and the result is again a draw from the joint
-distribution of parameters and data, if the update is right. Marginals alone would pass an update that ignores the data,
-so every report also tests joint statistics: the residuals against χ², the factors against their length-scales, and
-products of data and f against fresh joint draws.
+Draw parameters from the prior and data from the model, apply the update, and the result is again a
+draw from the joint distribution of parameters and data, if the update is right. Marginals alone
+would pass an update that ignores the data, so every report also tests joint statistics: the
+residuals against χ², the factors against their length-scales, and products of data and f against
+fresh joint draws.
 """
 
 import math
@@ -49,7 +50,9 @@ class Setup(NamedTuple):
     priors: Priors
 
 
-def make_data(n: int, sizes: tuple[int, ...], kernels: tuple[AxisKernel, ...], noise_known: bool) -> Data:
+def make_data(
+    n: int, sizes: tuple[int, ...], kernels: tuple[AxisKernel, ...], noise_known: bool
+) -> Data:
     """Random cells of random axes, every coordinate observed, without values."""
     rng = np.random.default_rng(seeded(0))
     points = [np.sort(rng.uniform(0, 1, m)) for m in sizes]
@@ -83,7 +86,12 @@ def make_setup(
 def make_work(problem: Problem) -> Work:
     n_components, n_dims = problem.active.shape
     n = problem.values.size
-    return Work(np.zeros((n_components, n_dims + 1, n)), np.zeros((n_components, n)), np.zeros((n_components, n)), np.zeros(n))
+    return Work(
+        np.zeros((n_components, n_dims + 1, n)),
+        np.zeros((n_components, n)),
+        np.zeros((n_components, n)),
+        np.zeros(n),
+    )
 
 
 class Record(NamedTuple):
@@ -101,7 +109,8 @@ class Record(NamedTuple):
     joint: Floats  # (N, 5) products of data, f and parameters
     fresh: Floats  # (N, 5)
     process: Floats  # (N, D + 4) parameters of the residual process, its first two values
-    bookkeeping: Floats  # (N,) largest difference between the residual that was kept and the one computed anew
+    # (N,) largest difference between the residual that was kept and the one computed anew
+    bookkeeping: Floats
 
 
 @compiled
@@ -113,7 +122,9 @@ def draw_joint(problem, state, rng):
         problem.values[i] = 0.0
     gibbs.refresh(problem, state)
     for i in range(problem.values.size):
-        problem.values[i] = -state.residual[i] + rng.standard_normal() / math.sqrt(state.noise_precision[0])
+        problem.values[i] = -state.residual[i] + rng.standard_normal() / math.sqrt(
+            state.noise_precision[0]
+        )
     gibbs.refresh(problem, state)
 
 
@@ -199,7 +210,9 @@ def replicate(update, problem, state, work, record, rng):
                 record.lengthscales[k, c, d] = state.lengthscales[c, d]
                 record.offsets[k, c, d] = state.offsets[c, d]
                 record.first[k, c, d] = state.factors[c, problem.starts[d], 0] - state.offsets[c, d]
-                record.second[k, c, d] = state.factors[c, problem.starts[d] + 1, 0] - state.offsets[c, d]
+                record.second[k, c, d] = (
+                    state.factors[c, problem.starts[d] + 1, 0] - state.offsets[c, d]
+                )
 
 
 def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[str, float]:
@@ -212,10 +225,22 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
         np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros((n_replicates, n_dims, 3)),
         np.zeros((n_replicates, 5)), np.zeros((n_replicates, 5)), np.zeros((n_replicates, n_dims + 4)), np.zeros(n_replicates),
     )  # fmt: skip
-    replicate(UPDATES.index(update), problem, new_state(problem), make_work(problem), record, np.random.default_rng(seeded(seed)))
-    p = {"bookkeeping": float(record.bookkeeping.max() < 1e-9), "chi2": ks(record.chi2, stats.chi2(problem.values.size).cdf)}
+    replicate(
+        UPDATES.index(update),
+        problem,
+        new_state(problem),
+        make_work(problem),
+        record,
+        np.random.default_rng(seeded(seed)),
+    )
+    p = {
+        "bookkeeping": float(record.bookkeeping.max() < 1e-9),
+        "chi2": ks(record.chi2, stats.chi2(problem.values.size).cdf),
+    }
     if not problem.noise_known:
-        p["noise"] = ks(record.noise, stats.gamma(priors.noise_shape, scale=1 / priors.noise_rate).cdf)
+        p["noise"] = ks(
+            record.noise, stats.gamma(priors.noise_shape, scale=1 / priors.noise_rate).cdf
+        )
     for c in range(n_components):
         p[f"weight[{c}]"] = ks(record.weights[:, c], stats.norm().cdf)
     for place, c in enumerate(np.flatnonzero(problem.shrunk).tolist()):
@@ -229,18 +254,31 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
         p |= process_p_values(record.process, problem.process)
     for c, d in zip(*np.nonzero(problem.active), strict=True):
         if problem.offset[d]:
-            p[f"offset[{c},{d}]"] = ks(record.offsets[:, c, d], stats.norm(priors.offset_mean, math.sqrt(priors.offset_var)).cdf)
-        first, second, ls = record.first[:, c, d], record.second[:, c, d], record.lengthscales[:, c, d]
+            p[f"offset[{c},{d}]"] = ks(
+                record.offsets[:, c, d],
+                stats.norm(priors.offset_mean, math.sqrt(priors.offset_var)).cdf,
+            )
+        first, second, ls = (
+            record.first[:, c, d],
+            record.second[:, c, d],
+            record.lengthscales[:, c, d],
+        )
         if problem.full[d]:
             a, b, e = record.covariance[:, d].T
             p[f"factor[{c},{d}]"] = ks(first / np.sqrt(a), stats.norm().cdf)
-            p[f"innovation[{c},{d}]"] = ks((second - b / a * first) / np.sqrt(e - b * b / a), stats.norm().cdf)
+            p[f"innovation[{c},{d}]"] = ks(
+                (second - b / a * first) / np.sqrt(e - b * b / a), stats.norm().cdf
+            )
             continue
         if problem.learned[d]:
-            p[f"lengthscale[{c},{d}]"] = ks(np.log(ls), stats.norm(problem.log_means[d], math.sqrt(problem.log_vars[d])).cdf)
+            p[f"lengthscale[{c},{d}]"] = ks(
+                np.log(ls), stats.norm(problem.log_means[d], math.sqrt(problem.log_vars[d])).cdf
+            )
         rho = correlation(problem, int(d), ls)
         p[f"factor[{c},{d}]"] = ks(second, stats.norm().cdf)
-        p[f"innovation[{c},{d}]"] = ks((second - rho * first) / np.sqrt(1 - rho * rho), stats.norm().cdf)
+        p[f"innovation[{c},{d}]"] = ks(
+            (second - rho * first) / np.sqrt(1 - rho * rho), stats.norm().cdf
+        )
     return p
 
 
@@ -254,7 +292,10 @@ def process_p_values(record: Floats, model: ProcessModel) -> dict[str, float]:
     """Of a process, from records (N, D + 4): its parameters, its first value, and the second given the first."""
     n_dims = model.on_levels.size
     logs, first, second = record[:, : n_dims + 2], record[:, n_dims + 2], record[:, n_dims + 3]
-    prior = [stats.norm(mean, math.sqrt(var)) for mean, var in zip(model.log_means, model.log_vars, strict=True)]
+    prior = [
+        stats.norm(mean, math.sqrt(var))
+        for mean, var in zip(model.log_means, model.log_vars, strict=True)
+    ]
     p = {f"process parameter[{d}]": ks(logs[:, d], prior[d].cdf) for d in range(n_dims + 2)}
     rho, share = np.ones(len(logs)), 1 / (1 + np.exp(-logs[:, n_dims + 1]))
     for d in range(n_dims):
@@ -266,15 +307,18 @@ def process_p_values(record: Floats, model: ProcessModel) -> dict[str, float]:
             rho *= share + (1 - share) * (1 + r + r * r / 3) * np.exp(-r)
     scale = np.exp(0.5 * logs[:, n_dims])
     p["process value"] = ks(first / scale, stats.norm().cdf)
-    p["process innovation"] = ks((second - rho * first) / scale / np.sqrt(1 - rho * rho), stats.norm().cdf)
+    p["process innovation"] = ks(
+        (second - rho * first) / scale / np.sqrt(1 - rho * rho), stats.norm().cdf
+    )
     return p
 
 
 def covariance_p_values(record: Record, d: int) -> dict[str, float]:
     """The inverse-Wishart prior of a learned covariance, by its first 2 × 2 block: two variances and a regression coefficient.
 
-    The block is inverse Wishart with 2 + EXTRA degrees of freedom and scale (EXTRA − 1)·I, so its variances are inverse gamma, what is left
-    of the second after the first is inverse gamma with one degree of freedom more, and the coefficient is normal given that.
+    The block is inverse Wishart with 2 + EXTRA degrees of freedom and scale (EXTRA − 1)·I, so its
+    variances are inverse gamma, what is left of the second after the first is inverse gamma with
+    one degree of freedom more, and the coefficient is normal given that.
     """
     a, b, e = record.covariance[:, d].T
     scale = (levels.EXTRA_DOF - 1.0) / 2
@@ -283,7 +327,9 @@ def covariance_p_values(record: Record, d: int) -> dict[str, float]:
         f"variance[{d}]": ks(a, stats.invgamma((levels.EXTRA_DOF + 1) / 2, scale=scale).cdf),
         f"second variance[{d}]": ks(e, stats.invgamma((levels.EXTRA_DOF + 1) / 2, scale=scale).cdf),
         f"left over[{d}]": ks(left, stats.invgamma((levels.EXTRA_DOF + 2) / 2, scale=scale).cdf),
-        f"coefficient[{d}]": ks(b / a / np.sqrt(left) * math.sqrt(levels.EXTRA_DOF - 1.0), stats.norm().cdf),
+        f"coefficient[{d}]": ks(
+            b / a / np.sqrt(left) * math.sqrt(levels.EXTRA_DOF - 1.0), stats.norm().cdf
+        ),
     }
 
 

@@ -1,7 +1,9 @@
 """Does the sampler of the Gaussian process leave the prior alone? Independent replicates, as in `prior_preservation`.
 
-The sampler integrates the values of h out. So h is drawn with the parameters before the data are, and anew after
-the sweeps, given the data: parameters, data and h are then again a draw from their joint distribution.
+The sampler integrates the values of h out. So h is drawn with the parameters before the data are,
+and anew after
+the sweeps, given the data: parameters, data and h are then again a draw from their joint
+    distribution.
 """
 
 import math
@@ -9,7 +11,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from prior_preservation import KNOWN_NOISE_PRECISION, PRIORS, Floats, ks, make_data, process_p_values
+from prior_preservation import (
+    KNOWN_NOISE_PRECISION,
+    PRIORS,
+    Floats,
+    ks,
+    make_data,
+    process_p_values,
+)
 from scipy import stats
 
 from bktf._compiled.numba_options import compiled as compiled
@@ -115,13 +124,20 @@ def p_values_of_process(problem: ProcessProblem, n_replicates: int, seed: int) -
     """Exact p-values of everything that must hold after two sweeps."""
     n, n_logs = problem.values.size, problem.model.log_means.size
     one, five = np.zeros(n_replicates), np.zeros((n_replicates, 5))
-    record = ProcessRecord(one, one.copy(), np.zeros((n_replicates, n_logs + 2)), five, five.copy(), one.copy())
+    record = ProcessRecord(
+        one, one.copy(), np.zeros((n_replicates, n_logs + 2)), five, five.copy(), one.copy()
+    )
     state = ProcessState(np.zeros(n_logs), np.ones(1), np.zeros(n))
     kept = ProcessChain(np.zeros((1, n_logs)), np.zeros(1))
     replicate_process(problem, state, kept, record, np.random.default_rng(seeded(seed)))
-    p = {"bookkeeping": float(record.bookkeeping.max() == 0.0), "chi2": ks(record.chi2, stats.chi2(n).cdf)}
+    p = {
+        "bookkeeping": float(record.bookkeeping.max() == 0.0),
+        "chi2": ks(record.chi2, stats.chi2(n).cdf),
+    }
     if not problem.noise_known:
-        p["noise"] = ks(record.noise, stats.gamma(problem.noise_shape, scale=1 / problem.noise_rate).cdf)
+        p["noise"] = ks(
+            record.noise, stats.gamma(problem.noise_shape, scale=1 / problem.noise_rate).cdf
+        )
     for k in range(record.joint.shape[1]):
         p[f"joint[{k}]"] = float(stats.ks_2samp(record.joint[:, k], record.fresh[:, k]).pvalue)
     return p | process_p_values(record.process, problem.model)

@@ -1,6 +1,7 @@
 """Simulation-based calibration: the truth's rank among posterior draws is uniform.
 
-Chains that start from the prior show it where they mix; chains that start from the truth show it whether they mix or not.
+Chains that start from the prior show it where they mix; chains that start from the truth show it
+whether they mix or not.
 """
 
 import math
@@ -33,10 +34,14 @@ N_REPLICATES = 250
 N_BINS = 10
 THIN = 15
 LEVEL = 2e-6  # of 39 p-values in this file: one is below it by chance with a probability of 8e-5
-PRIORS = Priors(noise_shape=4.0, noise_rate=2.0)  # noise about as large as the signal, so that chains mix
+PRIORS = Priors(
+    noise_shape=4.0, noise_rate=2.0
+)  # noise about as large as the signal, so that chains mix
 
 
-@pytest.mark.parametrize(("kernel", "shared"), [("matern32", False), ("matern52", True), ("squared_exponential", False)])
+@pytest.mark.parametrize(
+    ("kernel", "shared"), [("matern32", False), ("matern52", True), ("squared_exponential", False)]
+)
 def test_f_at_observed_and_unobserved_points_is_calibrated(kernel: str, shared: bool) -> None:
     rng = np.random.default_rng(seeded(20))
     n_sweeps, n_burn_in = 1990, 500
@@ -44,10 +49,14 @@ def test_f_at_observed_and_unobserved_points_is_calibrated(kernel: str, shared: 
     axes = tuple(Axis(p, k) for p, k in zip(points, resolve_kernels(kernel, [5, 4]), strict=True))
     spec = ModelSpec(rank=2, priors=PRIORS, shared_lengthscales=shared)
     whole = np.array([[points[0][i], points[1][j]] for i in range(5) for j in range(4)])
-    seen = np.array([0, 1, 4, 9, 13, 16])  # leaves axis points 0.6 and 1.0 of the second axis unobserved
+    seen = np.array(
+        [0, 1, 4, 9, 13, 16]
+    )  # leaves axis points 0.6 and 1.0 of the second axis unobserved
     asked = np.array([9, 0, 11, 19])  # two observed cells, two that need the fill
     truth_problem, _ = make_component_problem(spec, Data(axes, whole, np.zeros(len(whole)), None))
-    problem, observed = make_component_problem(spec, Data(axes, whole[seen], np.zeros(len(seen)), None))
+    problem, observed = make_component_problem(
+        spec, Data(axes, whole[seen], np.zeros(len(seen)), None)
+    )
     truth, state = new_state(truth_problem), new_state(problem)
     progress = Progress(threading.Event(), lambda _: None)
     ranks = np.empty((N_REPLICATES, len(asked)), dtype=int)
@@ -55,11 +64,17 @@ def test_f_at_observed_and_unobserved_points_is_calibrated(kernel: str, shared: 
         gibbs.draw_prior(truth_problem, truth, rng)
         gibbs.refresh(truth_problem, truth)
         f = -truth.residual
-        problem.values[:] = f[seen] + rng.standard_normal(len(seen)) / math.sqrt(truth.noise_precision[0])
+        problem.values[:] = f[seen] + rng.standard_normal(len(seen)) / math.sqrt(
+            truth.noise_precision[0]
+        )
         gibbs.draw_prior(problem, state, rng)
-        chain = run_chain(problem, axes, observed, state, (n_sweeps, n_burn_in), (rng, rng), progress)
+        chain = run_chain(
+            problem, axes, observed, state, (n_sweeps, n_burn_in), (rng, rng), progress
+        )
         i, j = asked // 4, asked % 4
-        draws = np.einsum("kr,krn->kn", chain.weights, chain.states[0][:, :, i, 0] * chain.states[1][:, :, j, 0])
+        draws = np.einsum(
+            "kr,krn->kn", chain.weights, chain.states[0][:, :, i, 0] * chain.states[1][:, :, j, 0]
+        )
         ranks[k] = np.sum(draws[::THIN] < f[asked], axis=0)
     n_draws = (n_sweeps - n_burn_in + THIN - 1) // THIN  # 100: ranks 0 … 100
     for column in ranks.T:
@@ -67,7 +82,8 @@ def test_f_at_observed_and_unobserved_points_is_calibrated(kernel: str, shared: 
         assert stats.chisquare(counts).pvalue > LEVEL
 
 
-# --- chains that start from the truth ----------------------------------------------------------------------------------
+# --- chains that start from the truth
+# ----------------------------------------------------------------------------------
 
 N_TRUTHS = 1000
 N_CHAINS = 9  # ranks 0 … 9
@@ -92,7 +108,9 @@ class Ends(NamedTuple):
     noise_precision: Floats  # (N·C,)
     squares: Floats  # (N·C,) sum of squared residuals
     true_f: Floats  # (N, cells) on the whole grid
-    true_parameters: Floats  # (N, 4) noise precision, sum of squared residuals, a length-scale, a weight
+    true_parameters: (
+        Floats  # (N, 4) noise precision, sum of squared residuals, a length-scale, a weight
+    )
 
 
 @compiled
@@ -121,11 +139,19 @@ def copy_mirrored(source: Problem, here: State, target: Problem, there: State) -
 
 @compiled
 def run_from_truths(
-    whole: Side, seen: Ints, places: Ints, data: Side, hub: State, mirror: Side, ends: Ends, rng: np.random.Generator
+    whole: Side,
+    seen: Ints,
+    places: Ints,
+    data: Side,
+    hub: State,
+    mirror: Side,
+    ends: Ends,
+    rng: np.random.Generator,
 ) -> None:
     """Fill `ends`: truth and data from the model, sweeps backward in time to a hub, and from there chains forward.
 
-    seen: cells of the whole grid that are observed; places: their coordinates among those of the whole grid.
+    seen: cells of the whole grid that are observed; places: their coordinates among those of the
+        whole grid.
     """
     truth, state = whole.state, data.state
     n_chains = len(ends.weights) // len(ends.true_f)
@@ -171,7 +197,9 @@ def run_from_truths(
 
 def side_of(axes: tuple[Axis, ...], X: Floats, shared: bool) -> tuple[Side, tuple[Ints, ...]]:
     """A problem of two components with the default prior, and which points of each axis it observes."""
-    problem, observed = make_component_problem(ModelSpec(rank=2, shared_lengthscales=shared), Data(axes, X, np.zeros(len(X)), None))
+    problem, observed = make_component_problem(
+        ModelSpec(rank=2, shared_lengthscales=shared), Data(axes, X, np.zeros(len(X)), None)
+    )
     return Side(problem, new_state(problem), make_work(problem)), observed
 
 
@@ -180,27 +208,39 @@ def summaries_of(f: Floats) -> Floats:
     return np.column_stack((f[:, :4], np.abs(f[:, 2] - 0.5 * (f[:, 4] + f[:, 5]))))
 
 
-@pytest.mark.parametrize(("kernel", "shared"), [("matern32", False), ("matern52", True), ("squared_exponential", False)])
-def test_at_the_default_prior_the_truth_is_one_of_the_draws_of_chains_that_start_from_it(kernel: str, shared: bool) -> None:
+@pytest.mark.parametrize(
+    ("kernel", "shared"), [("matern32", False), ("matern52", True), ("squared_exponential", False)]
+)
+def test_at_the_default_prior_the_truth_is_one_of_the_draws_of_chains_that_start_from_it(
+    kernel: str, shared: bool
+) -> None:
     """Ranks of the truth among nine states that share a hub with it are exactly uniform.
 
-    Under the default prior the noise is a tenth of the signal and chains hardly move between explanations of the data, so draws of a chain
-    from elsewhere say nothing about the truth's rank. But the truth θ is itself a draw from the posterior given its data. Going backward in
-    time from θ leads to a hub, and forward from the hub, as many sweeps, to a new state; given hub and data, θ and nine such states are
-    independent draws from one distribution. So they are exchangeable, and the rank of the truth among them is uniform, for any function
-    of the state, for any number of sweeps, mixed or not (Besag and Clifford 1989, Generalized Monte Carlo significance tests).
-    Ranks along one chain that starts at the truth would not be uniform: later states are draws from the posterior, too, but exchangeable
-    with the truth neither together nor, as a sweep is not reversible, one by one.
+    Under the default prior the noise is a tenth of the signal and chains hardly move between
+    explanations of the data, so draws of a chain from elsewhere say nothing about the truth's rank.
+    But the truth θ is itself a draw from the posterior given its data. Going backward in time from
+    θ leads to a hub, and forward from the hub, as many sweeps, to a new state; given hub and data,
+    θ and nine such states are independent draws from one distribution. So they are exchangeable,
+    and the rank of the truth among them is uniform, for any function of the state, for any number
+    of sweeps, mixed or not (Besag and Clifford 1989, Generalized Monte Carlo significance tests).
+    Ranks along one chain that starts at the truth would not be uniform: later states are draws from
+    the posterior, too, but exchangeable with the truth neither together nor, as a sweep is not
+    reversible, one by one.
 
-    Each update is reversible, so time runs backward where they are applied in reverse order: weights, noise, and then the axes of a problem
-    whose components and axes are in reverse order. Coordinates that were not observed are drawn with the truth on the whole grid, and by
-    the fill given each end of a chain.
+    Each update is reversible, so time runs backward where they are applied in reverse order:
+    weights, noise, and then the axes of a problem whose components and axes are in reverse order.
+    Coordinates that were not observed are drawn with the truth on the whole grid, and by the fill
+    given each end of a chain.
     """
     points = [np.array([0.0, 0.15, 0.4, 0.7, 1.0]), np.array([0.0, 0.35, 0.6, 1.0])]
     axes = tuple(Axis(p, k) for p, k in zip(points, resolve_kernels(kernel, [5, 4]), strict=True))
     X = np.array([[points[0][i], points[1][j]] for i in range(5) for j in range(4)])
-    seen = np.array([0, 1, 6, 12, 14, 17])  # leaves axis point 0.4 of the first and 1.0 of the second axis unobserved
-    asked = np.array([0, 6, 9, 19, 5, 13])  # two observed cells, two that need the fill, and the neighbours of the third
+    seen = np.array(
+        [0, 1, 6, 12, 14, 17]
+    )  # leaves axis point 0.4 of the first and 1.0 of the second axis unobserved
+    asked = np.array(
+        [0, 6, 9, 19, 5, 13]
+    )  # two observed cells, two that need the fill, and the neighbours of the third
     whole, _ = side_of(axes, X, shared)
     data, observed = side_of(axes, X[seen], shared)
     mirror, _ = side_of(axes[::-1], X[seen, ::-1], shared)
@@ -215,7 +255,9 @@ def test_at_the_default_prior_the_truth_is_one_of_the_draws_of_chains_that_start
 
     tables = []
     for d, axis in enumerate(axes):
-        known = np.ascontiguousarray(ends.factors[:, :, data.problem.starts[d] : data.problem.starts[d + 1]])
+        known = np.ascontiguousarray(
+            ends.factors[:, :, data.problem.starts[d] : data.problem.starts[d + 1]]
+        )
         unseen = np.setdiff1d(np.arange(axis.size), observed[d])
         table = np.empty((n_ends, 2, axis.size))
         table[:, :, observed[d]] = known[..., 0]
@@ -224,12 +266,29 @@ def test_at_the_default_prior_the_truth_is_one_of_the_draws_of_chains_that_start
         filled = states_between(factors, scaled[unseen], threading.Event(), rng)
         table[:, :, unseen] = filled[..., 0]
         tables.append(table)
-    f = np.einsum("kr,krn->kn", ends.weights, tables[0][:, :, asked // 4] * tables[1][:, :, asked % 4])
-    parameters = np.stack([ends.noise_precision, ends.squares, ends.lengthscales[:, 0, 0], ends.weights[:, 0]], axis=1)
+    f = np.einsum(
+        "kr,krn->kn", ends.weights, tables[0][:, :, asked // 4] * tables[1][:, :, asked % 4]
+    )
+    parameters = np.stack(
+        [ends.noise_precision, ends.squares, ends.lengthscales[:, 0, 0], ends.weights[:, 0]], axis=1
+    )
     drawn = np.concatenate((summaries_of(f), parameters), axis=1).reshape(N_TRUTHS, N_CHAINS, -1)
     true = np.concatenate((summaries_of(ends.true_f[:, asked]), ends.true_parameters), axis=1)
     ranks = np.sum(drawn < true[:, None], axis=1)
-    p = [float(stats.chisquare(np.bincount(column, minlength=N_CHAINS + 1)).pvalue) for column in ranks.T]
-    names = ["f[0]", "f[6]", "f[9], unseen", "f[19], unseen", "bend", "noise precision", "squares", "length-scale", "weight"]
+    p = [
+        float(stats.chisquare(np.bincount(column, minlength=N_CHAINS + 1)).pvalue)
+        for column in ranks.T
+    ]
+    names = [
+        "f[0]",
+        "f[6]",
+        "f[9], unseen",
+        "f[19], unseen",
+        "bend",
+        "noise precision",
+        "squares",
+        "length-scale",
+        "weight",
+    ]
     worst = int(np.argmin(p))
     assert p[worst] > LEVEL, f"rank of {names[worst]}: p = {p[worst]:.1e}, all: {p}"

@@ -15,7 +15,9 @@ pytestmark = pytest.mark.bugs
 ROOT = Path(__file__).resolve().parents[2]
 LEVEL = 5e-5  # as in test_prior_preservation
 
-PROCESS = "two sweeps at infinite rank"  # the update of `process_preservation`, with a setup of its own
+PROCESS = (
+    "two sweeps at infinite rank"  # the update of `process_preservation`, with a setup of its own
+)
 ON_AXIS = """    lengthscale = update_on_axis(
         problem, state, d, lengthscale, log_var, directions, precisions, targets, drawn, rng
     )
@@ -27,7 +29,8 @@ FRESH_NOISE = """    trial[n_logs] = math.log(rng.standard_gamma(noise_shape) / 
     for index in range(n_logs):
 """
 
-# name: (file, [(what stands there, what the bug makes of it)], update that shows it, setup that shows it)
+# name: (file, [(what stands there, what the bug makes of it)], update that shows it, setup that
+# shows it)
 BUGS = {
     "noise precision counted twice in the evidence": (
         "components/gibbs.py",
@@ -174,14 +177,20 @@ print(json.dumps(corrected(p)))
 def corrected_p_value(bug: str, folder: Path) -> tuple[float, str]:
     """Copy the package, put the bug in, and run the statistics that should notice."""
     file, edits, update, setup = BUGS[bug]
-    shutil.copytree(ROOT / "src" / "bktf", folder / "bktf", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "src" / "bktf", folder / "bktf", ignore=shutil.ignore_patterns("__pycache__")
+    )
     source = (folder / "bktf" / file).read_text()
     for old, new in edits:
         assert source.count(old) == 1, f"{bug}: {old!r} stands {source.count(old)} times in {file}"
         source = source.replace(old, new)
     (folder / "bktf" / file).write_text(source)
     path = os.pathsep.join([str(folder), str(ROOT / "tests"), str(ROOT / "tests" / "statistical")])
-    environment = os.environ | {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {
+        "PYTHONPATH": path,
+        "NUMBA_CACHE_DIR": str(folder / "cache"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     command = [sys.executable, "-c", SCRIPT, json.dumps([update, setup])]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -193,11 +202,15 @@ def corrected_p_value(bug: str, folder: Path) -> tuple[float, str]:
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[float, str]]:
     folders = {bug: tmp_path_factory.mktemp("bug") for bug in BUGS}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return dict(zip(BUGS, pool.map(lambda bug: corrected_p_value(bug, folders[bug]), BUGS), strict=True))
+        return dict(
+            zip(BUGS, pool.map(lambda bug: corrected_p_value(bug, folders[bug]), BUGS), strict=True)
+        )
 
 
 @pytest.mark.parametrize("bug", list(BUGS))
-def test_the_prior_preservation_test_notices(bug: str, outcomes: dict[str, tuple[float, str]]) -> None:
+def test_the_prior_preservation_test_notices(
+    bug: str, outcomes: dict[str, tuple[float, str]]
+) -> None:
     value, name = outcomes[bug]
     print(f"{bug}: {name}, p = {value:.1e}")
     assert value < LEVEL

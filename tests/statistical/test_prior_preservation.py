@@ -8,7 +8,8 @@ from process_preservation import make_process_setup, p_values_of_process
 from bktf.axis_kernels.kernel_choice import Kernel
 
 N = 6000
-LEVEL = 5e-5  # the chance that a right update fails a check, whatever the seed; a test makes one or two checks
+# The chance that a right update fails a check, whatever the seed; a test makes one or two checks
+LEVEL = 5e-5
 
 PARTIAL = [(0, 1), (0,), (1,)]
 CORRELATED = 0.4 + 0.6 * np.eye(4)
@@ -30,7 +31,9 @@ def check_p_values(p: dict[str, float]) -> None:
 @pytest.mark.parametrize("update", UPDATES[:4])
 @pytest.mark.parametrize("active", [None, PARTIAL])
 @pytest.mark.parametrize("shared", [False, True])
-def test_the_prior_is_preserved_with_matern32(update: str, active: list[tuple[int, ...]] | None, shared: bool) -> None:
+def test_the_prior_is_preserved_with_matern32(
+    update: str, active: list[tuple[int, ...]] | None, shared: bool
+) -> None:
     check(update, 1, active=active, shared=shared)
 
 
@@ -54,7 +57,9 @@ def test_the_prior_is_preserved_with_unordered_levels(update: str, shared: bool)
 
 @pytest.mark.parametrize("update", ["covariances", "axes", "two sweeps"])
 @pytest.mark.parametrize("shared", [False, True])
-def test_the_prior_is_preserved_with_a_full_covariance_between_levels(update: str, shared: bool) -> None:
+def test_the_prior_is_preserved_with_a_full_covariance_between_levels(
+    update: str, shared: bool
+) -> None:
     check(update, 9, kernel=["wishart", "matern32"], active=PARTIAL, shared=shared)
     check(update, 10, kernel="wishart", sizes=(2, 4), n=10, shared=shared)
 
@@ -70,7 +75,14 @@ def test_the_prior_is_preserved_in_one_dimension() -> None:
 @pytest.mark.parametrize("shared", [False, True])
 def test_the_prior_is_preserved_with_a_residual_process(shared: bool) -> None:
     check("two sweeps", 11, residual_process=True, shared=shared)
-    check("two sweeps", 12, residual_process=True, active=PARTIAL, kernel=["categorical", "matern32"], shared=shared)
+    check(
+        "two sweeps",
+        12,
+        residual_process=True,
+        active=PARTIAL,
+        kernel=["categorical", "matern32"],
+        shared=shared,
+    )
 
 
 def test_the_prior_is_preserved_at_infinite_rank() -> None:

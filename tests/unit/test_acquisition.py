@@ -19,7 +19,9 @@ from seeds import seeded
 Floats = NDArray[np.float64]
 
 
-def small(seed: int = 0, sizes: tuple[int, ...] = (6, 5, 4), n: int = 9, **settings: Any) -> bktf.Posterior:
+def small(
+    seed: int = 0, sizes: tuple[int, ...] = (6, 5, 4), n: int = 9, **settings: Any
+) -> bktf.Posterior:
     rng = np.random.default_rng(seeded(seed))
     axes = [np.sort(rng.uniform(-1, 3, m)) for m in sizes]
     X = np.stack([axis[rng.integers(0, axis.size, n)] for axis in axes], axis=1)
@@ -32,7 +34,9 @@ def cells_and_points(posterior: bktf.Posterior) -> tuple[NDArray[np.int64], Floa
     return cells, np.stack([a[cells[:, d]] for d, a in enumerate(posterior.axes)], axis=1)
 
 
-def defined(posterior: bktf.Posterior, points: Floats, acquisition: str, pending: Floats | None = None) -> Floats:
+def defined(
+    posterior: bktf.Posterior, points: Floats, acquisition: str, pending: Floats | None = None
+) -> Floats:
     """The acquisition by its definition, in the units of y."""
     F = posterior.draws_at(points)
     if acquisition == "max":
@@ -47,16 +51,30 @@ def defined(posterior: bktf.Posterior, points: Floats, acquisition: str, pending
 
 @pytest.mark.parametrize("acquisition", ["max", "ucb", "ei"])
 @pytest.mark.parametrize(
-    "settings", [{}, {"rank": 3}, {"rank": 4}, {"active": [(0, 1, 2), (0,), (1,), (2,)]}, {"active": [(0, 1), (1, 2), (2,)]}]
+    "settings",
+    [
+        {},
+        {"rank": 3},
+        {"rank": 4},
+        {"active": [(0, 1, 2), (0,), (1,), (2,)]},
+        {"active": [(0, 1), (1, 2), (2,)]},
+    ],
 )
-def test_the_choice_is_the_best_allowed_cell_by_definition(acquisition: str, settings: dict[str, Any]) -> None:
+def test_the_choice_is_the_best_allowed_cell_by_definition(
+    acquisition: str, settings: dict[str, Any]
+) -> None:
     for seed in range(3):
         posterior = small(seed, **settings)
         _, points = cells_and_points(posterior)
         pending = points[[5, 17]]
         score = defined(posterior, points, acquisition, pending if acquisition == "ei" else None)
         banned = np.concatenate((posterior.X, points[::7]))
-        free = np.array([not np.any(np.all(np.isclose(p, np.vstack((banned, pending))), axis=1)) for p in points])
+        free = np.array(
+            [
+                not np.any(np.all(np.isclose(p, np.vstack((banned, pending))), axis=1))
+                for p in points
+            ]
+        )
         choice = acq.choose(posterior, acquisition, exclude=banned, pending=pending)
         assert choice.point is not None
         hit = int(np.argmin(np.abs(points - choice.point).sum(axis=1)))
@@ -81,21 +99,28 @@ def test_coordinate_ascent_finds_what_enumeration_finds(monkeypatch: pytest.Monk
             _, points = cells_and_points(posterior)
             median = np.median(defined(posterior, points, acquisition))
             misses += bool(climbed.value < whole.value - 1e-3 * (whole.value - median))
-    # None of 80 cases, nor of the 456 of docs/acquisition.md. Were it one in 200, four of 20 would have a chance of 3e-6.
+    # None of 80 cases, nor of the 456 of docs/acquisition.md. Were it one in 200, four of 20 would
+    # have a chance of 3e-6.
     assert misses <= 3
 
 
 @pytest.mark.parametrize("acquisition", ["ei", "ucb"])
-def test_tensor_free_search_meets_the_enumeration_on_the_papers_small_grids(acquisition: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tensor_free_search_meets_the_enumeration_on_the_papers_small_grids(
+    acquisition: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     misses = 0
     for sizes, n, seed in itertools.product([(14, 14), (71, 71), (11, 11, 11)], [20, 60], range(8)):
         rng = np.random.default_rng(seeded(seed))
         axes = [np.linspace(0, 1, m) for m in sizes]
         X = np.stack([axis[rng.integers(0, axis.size, n)] for axis in axes], axis=1)
-        posterior = bktf.fit(axes, X, np.cos(9 * X).prod(axis=1) - (X**2).sum(axis=1), seed=seeded(seed))
+        posterior = bktf.fit(
+            axes, X, np.cos(9 * X).prod(axis=1) - (X**2).sum(axis=1), seed=seeded(seed)
+        )
         view = PosteriorView(posterior)
         thresholds = np.full(view.n_draws, view.best(None))
-        score = component_scores.component_score(view.components_on({}), acquisition, 2.0, thresholds)
+        score = component_scores.component_score(
+            view.components_on({}), acquisition, 2.0, thresholds
+        )
         whole = acq.choose(posterior, acquisition, exclude=X)
         with monkeypatch.context() as patch:
             patch.setattr(component_scores, "ENUMERATION_BUDGET", 0)
@@ -104,11 +129,14 @@ def test_tensor_free_search_meets_the_enumeration_on_the_papers_small_grids(acqu
         median = float(np.median(score.values(cells))) * posterior.standardisation.scale
         median += posterior.standardisation.mean if acquisition == "ucb" else 0.0
         misses += climbed.value < whole.value - 1e-3 * (whole.value - median)
-    # None of 96 for each acquisition. Were it one in 200, five of these 48 would have a chance of 5e-6.
+    # None of 96 for each acquisition. Were it one in 200, five of these 48 would have a chance of
+    # 5e-6.
     assert misses <= 4
 
 
-def test_never_an_excluded_cell_and_the_last_free_cell_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_never_an_excluded_cell_and_the_last_free_cell_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rng = np.random.default_rng(seeded(1))
     for seed, limit in itertools.product(range(6), (0, 10**9)):
         monkeypatch.setattr(component_scores, "ENUMERATION_BUDGET", limit)
@@ -157,7 +185,9 @@ def test_permuting_dimensions_or_components_leaves_the_value_the_same(acquisitio
 
 
 @pytest.mark.parametrize("acquisition", ["max", "ucb", "ei"])
-def test_turning_the_points_of_an_axis_around_turns_the_answer_around(acquisition: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turning_the_points_of_an_axis_around_turns_the_answer_around(
+    acquisition: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No bias to the centre or to low indices: with factors rolled along their axis, the best cell rolls with them."""
     monkeypatch.setattr(component_scores, "ENUMERATION_BUDGET", 0)
     posterior = small(4, sizes=(9, 8), n=10)
@@ -167,7 +197,10 @@ def test_turning_the_points_of_an_axis_around_turns_the_answer_around(acquisitio
     assert moved.value == pytest.approx(found.value, rel=1e-9)
     assert found.point is not None
     assert moved.point is not None
-    cell, moved_cell = ([int(axis.locate(p[d : d + 1])[0]) for d, axis in enumerate(posterior.grid)] for p in (found.point, moved.point))
+    cell, moved_cell = (
+        [int(axis.locate(p[d : d + 1])[0]) for d, axis in enumerate(posterior.grid)]
+        for p in (found.point, moved.point)
+    )
     assert moved_cell == [(cell[0] + 3) % 9, (cell[1] + 3) % 8]
 
 
@@ -213,7 +246,10 @@ def test_expected_improvement_with_weights_integrated_out_is_the_normal_mixture(
     scale = posterior.standardisation.scale
     z = posterior.standardisation.to_model(posterior.y)
     expected = np.zeros(len(points))
-    at_data, at_points = posterior.component_products(posterior.X), posterior.component_products(points)
+    at_data, at_points = (
+        posterior.component_products(posterior.X),
+        posterior.component_products(points),
+    )
     for k in range(posterior.n_draws):
         tau = posterior.noise_precision[k]
         covariance = np.linalg.inv(tau * at_data[k] @ at_data[k].T + np.eye(2))
@@ -226,7 +262,9 @@ def test_expected_improvement_with_weights_integrated_out_is_the_normal_mixture(
 
 
 @pytest.mark.parametrize("limit", [0, 10**9])
-def test_where_no_draw_improves_the_weights_are_integrated_out(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_draw_improves_the_weights_are_integrated_out(
+    limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Plain EI is zero everywhere then, and the first cell of the grid would be as good as any."""
     monkeypatch.setattr(component_scores, "ENUMERATION_BUDGET", limit)
     posterior = small(9)
@@ -244,13 +282,28 @@ def test_log_expected_excess_is_finite_and_right_everywhere() -> None:
 
     table, weights, roots = np.ones((1, 1, 1)), np.zeros((1, 1)), np.ones((1, 1, 1))
     for z in [5.0, 0.0, -0.999, -1.001, -5.0, -24.9, -25.1, -1e3, -1e8]:
-        got = loops.score_cells(loops.EI_WEIGHTS, 0.0, table, np.array([0, 1]), weights, roots, np.array([-z]), np.zeros((1, 1), np.int64))[
-            0
-        ]
+        got = loops.score_cells(
+            loops.EI_WEIGHTS,
+            0.0,
+            table,
+            np.array([0, 1]),
+            weights,
+            roots,
+            np.array([-z]),
+            np.zeros((1, 1), np.int64),
+        )[0]
         with mpmath.workdps(400):
             x = mpmath.mpf(z)
-            tail = -(x**2) / 2 - mpmath.log(2 * mpmath.pi) / 2 - 2 * mpmath.log(-x) if z < -500 else mpmath.mpf(0)
-            exact = tail if z < -500 else mpmath.log(mpmath.npdf(x) + x * mpmath.erfc(-x / mpmath.sqrt(2)) / 2)
+            tail = (
+                -(x**2) / 2 - mpmath.log(2 * mpmath.pi) / 2 - 2 * mpmath.log(-x)
+                if z < -500
+                else mpmath.mpf(0)
+            )
+            exact = (
+                tail
+                if z < -500
+                else mpmath.log(mpmath.npdf(x) + x * mpmath.erfc(-x / mpmath.sqrt(2)) / 2)
+            )
         assert got == pytest.approx(float(exact), rel=1e-10, abs=1e-12 if z > -500 else 1e-5)
 
 
@@ -261,12 +314,16 @@ def test_empty_lists_of_points_are_no_points() -> None:
 
 def test_argmax_takes_a_seed_for_the_draw() -> None:
     posterior = small(2)
-    assert len({tuple(posterior.argmax("thompson", seed=s)) for s in range(20)}) > 1  # 11 ± 3, 5 the fewest (40 seeds)
+    assert (
+        len({tuple(posterior.argmax("thompson", seed=s)) for s in range(20)}) > 1
+    )  # 11 ± 3, 5 the fewest (40 seeds)
 
 
 def test_bad_questions_get_clear_errors() -> None:
     posterior = small(0)
-    with pytest.raises(ValueError, match="acquisition must be one of 'ei', 'ucb', 'max', 'thompson'; got 'pi'"):
+    with pytest.raises(
+        ValueError, match="acquisition must be one of 'ei', 'ucb', 'max', 'thompson'; got 'pi'"
+    ):
         posterior.argmax("pi")
     with pytest.raises(ValueError, match="beta must be"):
         posterior.argmax("ucb", beta=-1)

@@ -41,7 +41,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "warmup": {*SURROGATE},
     "demo": {"optimize", "test_functions"},
     "cli": {"_version", "demo", "lab"},
-    "": {"_version", "acquisition", "analysis", "axis_kernels", "surrogate", "optimize", "optuna_sampler", "spaces"},
+    "": {
+        "_version",
+        "acquisition",
+        "analysis",
+        "axis_kernels",
+        "surrogate",
+        "optimize",
+        "optuna_sampler",
+        "spaces",
+    },
 }
 
 # Imports upwards, each inside one method: what it returns is made by an optional extra.
@@ -63,7 +72,10 @@ def imports_of(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} has a relative import"
             if node.module and node.module.split(".")[0] == "bktf":
-                yield node.module.removeprefix("bktf").lstrip("."), tuple(a.name for a in node.names)
+                yield (
+                    node.module.removeprefix("bktf").lstrip("."),
+                    tuple(a.name for a in node.names),
+                )
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.split(".")[0] == "bktf":
@@ -108,7 +120,12 @@ def test_a_package_exports_what_it_imports_for_others() -> None:
     for module, path in MODULES.items():
         if path.name == "__init__.py" and module:
             tree = ast.parse(path.read_text(encoding="utf-8"))
-            imported = {alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+            imported = {
+                alias.asname or alias.name
+                for node in tree.body
+                if isinstance(node, ast.ImportFrom)
+                for alias in node.names
+            }
             exported = {
                 name
                 for node in tree.body
@@ -120,7 +137,8 @@ def test_a_package_exports_what_it_imports_for_others() -> None:
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     graph = {module: imported_modules(path) - {module} for module, path in MODULES.items()}
-    # A package's interface is loaded with its modules; what matters is what they need of each other.
+    # A package's interface is loaded with its modules; what matters is what they need of each
+    # other.
     graph = {m: {o for o in others if not m.startswith(f"{o}.")} for m, others in graph.items()}
     graph["surrogate.posterior"].discard("integrations.arviz")
     done: set[str] = set()
@@ -139,9 +157,13 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 def test_no_module_at_the_top_has_the_name_of_a_public_function() -> None:
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     names = next(
-        ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     )
-    assert {name for name in names if name in MAY_IMPORT} == {"acquisition"}  # which is public as a package
+    assert {name for name in names if name in MAY_IMPORT} == {
+        "acquisition"
+    }  # which is public as a package
 
 
 def test_the_core_import_pulls_in_nothing_heavy() -> None:

@@ -7,7 +7,9 @@ from bktf.spaces import refine_axis
 from seeds import seeded
 
 
-def test_the_axis_holds_the_base_grid_the_observations_and_ever_finer_points_around_the_incumbents() -> None:
+def test_the_axis_holds_the_base_grid_the_observations_and_ever_finer_points_around_the_incumbents() -> (
+    None
+):
     axis = refine_axis(0.0, 1.0, observed=[0.123, 0.777], incumbents=[0.3])
     assert axis.points[0] == 0.0
     assert axis.points[-1] == 1.0
@@ -37,8 +39,13 @@ def test_at_most_512_points_and_old_coordinates_are_snapped() -> None:
 
 
 def test_integers_and_steps_stay_on_their_own_values() -> None:
-    assert refine_axis(1, 10, observed=[3], incumbents=[3], step=1).points.tolist() == list(range(1, 11))
-    np.testing.assert_allclose(refine_axis(0.5, 2.6, observed=[], incumbents=[], step=0.5).points, [0.5, 1.0, 1.5, 2.0, 2.5])
+    assert refine_axis(1, 10, observed=[3], incumbents=[3], step=1).points.tolist() == list(
+        range(1, 11)
+    )
+    np.testing.assert_allclose(
+        refine_axis(0.5, 2.6, observed=[], incumbents=[], step=0.5).points,
+        [0.5, 1.0, 1.5, 2.0, 2.5],
+    )
 
 
 def test_an_axis_with_millions_of_values_is_coarse_and_refines() -> None:

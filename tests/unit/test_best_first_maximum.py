@@ -11,10 +11,21 @@ from bktf.product_forms.cp_forms import Forms, make_forms
 from seeds import seeded
 
 Floats = NDArray[np.float64]
-STYLES = ["plain", "whole numbers", "equal factors", "constant axis", "zero weights", "repeated points", "positive", "one value"]
+STYLES = [
+    "plain",
+    "whole numbers",
+    "equal factors",
+    "constant axis",
+    "zero weights",
+    "repeated points",
+    "positive",
+    "one value",
+]
 
 
-def make_case(rng: np.random.Generator, rank: int, main: bool, style: str) -> tuple[Forms, NDArray[np.int64]]:
+def make_case(
+    rng: np.random.Generator, rank: int, main: bool, style: str
+) -> tuple[Forms, NDArray[np.int64]]:
     """A few draws of a random form on a small grid, and all cells of it."""
     D = int(rng.integers(2 if main else 1, 7))
     sizes = rng.integers(1, {1: 12, 2: 8, 3: 5}.get(D, 4), D)
@@ -52,7 +63,10 @@ def exclude(rng: np.random.Generator, cells: NDArray[np.int64]) -> set[tuple[int
     return {tuple(c) for c in cells[rng.permutation(n)[:count]]}
 
 
-@pytest.mark.parametrize(("rank", "main", "n_cases"), [(1, False, 400), (1, True, 400), (2, False, 600), (2, True, 400), (3, False, 400)])
+@pytest.mark.parametrize(
+    ("rank", "main", "n_cases"),
+    [(1, False, 400), (1, True, 400), (2, False, 600), (2, True, 400), (3, False, 400)],
+)
 def test_the_exact_maximum_equals_enumeration(rank: int, main: bool, n_cases: int) -> None:
     rng = np.random.default_rng(seeded(10 * rank + main))
     for case in range(n_cases):
@@ -70,7 +84,9 @@ def test_the_exact_maximum_equals_enumeration(rank: int, main: bool, n_cases: in
 
 
 @pytest.mark.parametrize(("rank", "main"), [(3, True), (4, False), (5, True), (6, False)])
-def test_the_certificate_is_never_wrong_for_higher_ranks(rank: int, main: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_certificate_is_never_wrong_for_higher_ranks(
+    rank: int, main: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from bktf.product_forms import best_first_maximum as search
 
     rng = np.random.default_rng(seeded(rank))
@@ -92,7 +108,9 @@ def test_the_certificate_is_never_wrong_for_higher_ranks(rank: int, main: bool, 
     assert closed >= 50  # 71 to 88 in 16 runs; with 72 in a hundred, below 50 with a chance of 1e-6
 
 
-@pytest.mark.parametrize(("rank", "main"), [(1, False), (2, False), (2, True), (3, False), (4, False)])
+@pytest.mark.parametrize(
+    ("rank", "main"), [(1, False), (2, False), (2, True), (3, False), (4, False)]
+)
 def test_nothing_left_is_a_clear_result(rank: int, main: bool) -> None:
     rng = np.random.default_rng(seeded(5))
     forms, cells = make_case(rng, rank, main, "plain")
@@ -113,7 +131,10 @@ def test_a_hull_in_space_keeps_the_vertices_of_flat_and_straight_sets() -> None:
 
 
 def test_nearly_equal_factors_with_cancelling_weights_stay_exact() -> None:
-    """The variation of f then lies in a direction that is 1e-10 of the others; the hull must not flatten it away."""
+    """The variation of f then lies in a direction that is 1e-10 of the others.
+
+    The hull must not flatten it away.
+    """
     rng = np.random.default_rng(seeded(7))
     cells = np.array(list(itertools.product(range(4), repeat=3)))
     for _ in range(60):

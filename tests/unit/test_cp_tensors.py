@@ -13,15 +13,21 @@ from seeds import seeded
 Floats = NDArray[np.float64]
 
 
-def make_form(sizes: tuple[int, ...], rank: int, n_draws: int, seed: int) -> tuple[list[Floats], Floats, NDArray[np.int64]]:
+def make_form(
+    sizes: tuple[int, ...], rank: int, n_draws: int, seed: int
+) -> tuple[list[Floats], Floats, NDArray[np.int64]]:
     rng = np.random.default_rng(seeded(seed))
     factors = [rng.standard_normal((n_draws, rank, m)) for m in sizes]
     cells = np.array(list(itertools.product(*(range(m) for m in sizes))))
     return factors, rng.standard_normal((n_draws, rank)), cells
 
 
-@pytest.mark.parametrize(("sizes", "rank"), [((5,), 1), ((4, 3), 2), ((3, 2, 4), 3), ((2, 2, 2, 3), 4)])
-def test_values_equal_plain_loops(sizes: tuple[int, ...], rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("sizes", "rank"), [((5,), 1), ((4, 3), 2), ((3, 2, 4), 3), ((2, 2, 2, 3), 4)]
+)
+def test_values_equal_plain_loops(
+    sizes: tuple[int, ...], rank: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     factors, weights, cells = make_form(sizes, rank, 6, 0)
     slow = oracles.cp_values(factors, weights, cells)
     np.testing.assert_allclose(cp.values(factors, weights, cells), slow, atol=1e-12)
@@ -29,7 +35,9 @@ def test_values_equal_plain_loops(sizes: tuple[int, ...], rank: int, monkeypatch
     np.testing.assert_allclose(cp.values(factors, weights, cells), slow, atol=1e-12)
 
 
-@pytest.mark.parametrize(("sizes", "rank"), [((5,), 1), ((4, 3), 2), ((3, 2, 4), 3), ((2, 2, 2, 3), 4)])
+@pytest.mark.parametrize(
+    ("sizes", "rank"), [((5,), 1), ((4, 3), 2), ((3, 2, 4), 3), ((2, 2, 2, 3), 4)]
+)
 def test_grid_moments_equal_mean_and_variance_over_draws(sizes: tuple[int, ...], rank: int) -> None:
     factors, weights, cells = make_form(sizes, rank, 9, 1)
     f = oracles.cp_values(factors, weights, cells)

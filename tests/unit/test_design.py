@@ -26,8 +26,12 @@ def design(n: int, seed: int, settings: EngineSettings) -> Floats:
 
 @pytest.mark.parametrize("seed", [0, 1, 7])
 def test_the_start_is_a_sobol_sequence_scrambled_by_the_seed(seed: int) -> None:
-    expected = qmc.Sobol(2, scramble=True, rng=np.random.default_rng(seed_for(seeded(seed)))).random(8)
-    np.testing.assert_allclose(design(8, seeded(seed), EngineSettings()), [0, -1] + expected * [1, 4], atol=1e-12)
+    expected = qmc.Sobol(
+        2, scramble=True, rng=np.random.default_rng(seed_for(seeded(seed)))
+    ).random(8)
+    np.testing.assert_allclose(
+        design(8, seeded(seed), EngineSettings()), [0, -1] + expected * [1, 4], atol=1e-12
+    )
 
 
 def test_a_start_that_does_not_fill_space_is_another_one_for_every_seed_and_number() -> None:

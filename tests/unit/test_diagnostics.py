@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import bktf
-from bktf.surrogate.diagnostics import OBSERVED, OTHER, UNSEEN, diagnose, effective_sample_size, rank_normalised_rhat
+from bktf.surrogate.diagnostics import (
+    OBSERVED,
+    OTHER,
+    UNSEEN,
+    diagnose,
+    effective_sample_size,
+    rank_normalised_rhat,
+)
 from seeds import seeded
 
 Floats = NDArray[np.float64]
@@ -48,14 +55,24 @@ def test_the_figures_are_those_of_arviz(name: str) -> None:
     chains = whole_number_chains()[name]
     rhat, ess = ARVIZ[name]
     np.testing.assert_allclose(rank_normalised_rhat(chains), rhat, rtol=1e-10)
-    np.testing.assert_allclose(effective_sample_size(chains), ess, rtol=0.07)  # ArviZ cuts off the sum of lags a little later
+    np.testing.assert_allclose(
+        effective_sample_size(chains), ess, rtol=0.07
+    )  # ArviZ cuts off the sum of lags a little later
 
 
 def test_all_quantities_together_have_the_figures_of_each_alone() -> None:
     chains = whole_number_chains()
     together = np.concatenate(list(chains.values()), axis=2)
-    np.testing.assert_allclose(rank_normalised_rhat(together), [rank_normalised_rhat(c)[0] for c in chains.values()], rtol=1e-12)
-    np.testing.assert_allclose(effective_sample_size(together), [effective_sample_size(c)[0] for c in chains.values()], rtol=1e-9)
+    np.testing.assert_allclose(
+        rank_normalised_rhat(together),
+        [rank_normalised_rhat(c)[0] for c in chains.values()],
+        rtol=1e-12,
+    )
+    np.testing.assert_allclose(
+        effective_sample_size(together),
+        [effective_sample_size(c)[0] for c in chains.values()],
+        rtol=1e-9,
+    )
 
 
 def test_draws_are_given_chain_after_chain() -> None:
@@ -63,7 +80,9 @@ def test_draws_are_given_chain_after_chain() -> None:
     found = diagnose({name: values.ravel() for name, values in chains.items()}, 4)
     assert found.names == tuple(chains)
     for i, values in enumerate(chains.values()):
-        assert found.rhat[i] == pytest.approx(rank_normalised_rhat(values)[0], rel=0.01)  # rounding breaks ties
+        assert found.rhat[i] == pytest.approx(
+            rank_normalised_rhat(values)[0], rel=0.01
+        )  # rounding breaks ties
         assert found.ess[i] == pytest.approx(effective_sample_size(values)[0], rel=1e-9)
 
 
@@ -81,34 +100,53 @@ def test_an_autoregressive_chain_counts_by_its_correlation_time(rho: float) -> N
     for t in range(1, chains.shape[1]):
         chains[:, t] = rho * chains[:, t - 1] + np.sqrt(1 - rho**2) * rng.standard_normal((4, 5))
     expected = 80_000 * (1 - rho) / (1 + rho)
-    # The mean of five has a standard deviation of 0.021 for rho = 0.9, 0.008 for 0.5 (four seeds): the limit is 5.7 of them away.
+    # The mean of five has a standard deviation of 0.021 for rho = 0.9, 0.008 for 0.5 (four seeds):
+    # the limit is 5.7 of them away.
     assert abs(np.mean(effective_sample_size(chains)) / expected - 1) < 0.12
 
 
 def test_chains_in_different_places_are_noticed() -> None:
-    chains = np.random.default_rng(seeded(2)).standard_normal((4, 500, 1)) + 3.0 * np.arange(4)[:, None, None]
+    chains = (
+        np.random.default_rng(seeded(2)).standard_normal((4, 500, 1))
+        + 3.0 * np.arange(4)[:, None, None]
+    )
     assert rank_normalised_rhat(chains)[0] > 2
     assert effective_sample_size(chains)[0] < 20
 
 
 def test_chains_in_different_places_are_noticed_under_heavy_tails() -> None:
-    quantiles = stats.cauchy.ppf((np.arange(200) + 0.5) / 200)  # without a variance: a few draws would hide the shift
-    chains = np.stack([np.random.default_rng(seeded(c)).permutation(quantiles) + (10.0 if c == 3 else 0.0) for c in range(4)])[:, :, None]
+    quantiles = stats.cauchy.ppf(
+        (np.arange(200) + 0.5) / 200
+    )  # without a variance: a few draws would hide the shift
+    chains = np.stack(
+        [
+            np.random.default_rng(seeded(c)).permutation(quantiles) + (10.0 if c == 3 else 0.0)
+            for c in range(4)
+        ]
+    )[:, :, None]
     assert rank_normalised_rhat(chains)[0] > 1.15
 
 
 def test_chains_of_different_spread_are_noticed() -> None:
-    chains = np.random.default_rng(seeded(2)).standard_normal((4, 500, 1)) * np.array([1.0, 1.0, 1.0, 4.0])[:, None, None]
+    chains = (
+        np.random.default_rng(seeded(2)).standard_normal((4, 500, 1))
+        * np.array([1.0, 1.0, 1.0, 4.0])[:, None, None]
+    )
     assert rank_normalised_rhat(chains)[0] > 1.1
 
 
 def test_a_trend_within_one_chain_is_noticed() -> None:
-    chains = np.random.default_rng(seeded(3)).standard_normal((1, 500, 1)) + np.linspace(0, 6, 500)[None, :, None]
+    chains = (
+        np.random.default_rng(seeded(3)).standard_normal((1, 500, 1))
+        + np.linspace(0, 6, 500)[None, :, None]
+    )
     assert rank_normalised_rhat(chains)[0] > 1.5
 
 
 def test_antithetic_draws_count_more_but_not_without_bound() -> None:
-    chains = np.tile([1.0, -1.0], 250)[None, :, None] + 0.1 * np.random.default_rng(seeded(4)).standard_normal((1, 500, 1))
+    chains = np.tile([1.0, -1.0], 250)[None, :, None] + 0.1 * np.random.default_rng(
+        seeded(4)
+    ).standard_normal((1, 500, 1))
     assert 500 < effective_sample_size(chains)[0] <= 500 * np.log10(500)
 
 
@@ -126,28 +164,42 @@ def test_chains_that_each_stand_still_in_a_place_of_their_own_have_an_infinite_r
 def test_draws_near_the_largest_number_do_not_overflow() -> None:
     draws = 1.7e308 * np.random.default_rng(seeded(6)).uniform(-1, 1, 40)
     # A power of two: rounding would break ties between distances from the median in other ways.
-    np.testing.assert_allclose(diagnose({"f": draws}, 2).rhat, diagnose({"f": draws * 2.0**-1000}, 2).rhat, rtol=1e-12)
+    np.testing.assert_allclose(
+        diagnose({"f": draws}, 2).rhat, diagnose({"f": draws * 2.0**-1000}, 2).rhat, rtol=1e-12
+    )
 
 
-# --- words -------------------------------------------------------------------------------------------------------------
+# --- words
+# -------------------------------------------------------------------------------------------------------------
 
 
-def report_on(observed: float, unseen: float, other: float, n_chains: int, n_draws: int = 1600) -> str:
-    """The report on ten quantities of each group; the numbers are shifts of the last quarter of the draws, in standard deviations."""
+def report_on(
+    observed: float, unseen: float, other: float, n_chains: int, n_draws: int = 1600
+) -> str:
+    """The report on ten quantities of each group.
+
+    The numbers are shifts of the last quarter of the draws, in standard deviations.
+    """
     quantiles = stats.norm.ppf((np.arange(n_draws // 8) + 0.5) / (n_draws // 8))
     rng = np.random.default_rng(seeded(7))
     quantities, groups = {}, []
     for group, shift in [(OBSERVED, observed), (UNSEEN, unseen), (OTHER, other)]:
         for i in range(10):
-            parts = [rng.permutation(quantiles) for _ in range(8)]  # half a chain each has the same location and spread
-            quantities[f"{group}[{i}]"] = np.concatenate(parts) + shift * np.repeat([0.0, 1.0], [n_draws * 3 // 4, n_draws // 4])
+            parts = [
+                rng.permutation(quantiles) for _ in range(8)
+            ]  # half a chain each has the same location and spread
+            quantities[f"{group}[{i}]"] = np.concatenate(parts) + shift * np.repeat(
+                [0.0, 1.0], [n_draws * 3 // 4, n_draws // 4]
+            )
             groups.append(group)
     return str(diagnose(quantities, n_chains, groups))
 
 
 def test_the_summary_names_the_worst_quantity() -> None:
     rng = np.random.default_rng(seeded(5))
-    report = str(diagnose({"good": rng.standard_normal(400), "drifting": np.linspace(0, 1, 400)}, 1))
+    report = str(
+        diagnose({"good": rng.standard_normal(400), "drifting": np.linspace(0, 1, 400)}, 1)
+    )
     assert report.splitlines()[1].startswith("drifting")
     assert "R-hat above 1.1: 1 of 2 other quantities" in report
 
@@ -173,15 +225,21 @@ def test_parameters_that_have_not_mixed_are_told_to_run_longer() -> None:
     assert "disagree" not in report
 
 
-@pytest.mark.parametrize(("n_chains", "says"), [(4, "The chains disagree at unseen points"), (1, "first and second half")])
-def test_chains_that_differ_at_unseen_points_are_told_that_std_is_a_lower_bound(n_chains: int, says: str) -> None:
+@pytest.mark.parametrize(
+    ("n_chains", "says"),
+    [(4, "The chains disagree at unseen points"), (1, "first and second half")],
+)
+def test_chains_that_differ_at_unseen_points_are_told_that_std_is_a_lower_bound(
+    n_chains: int, says: str
+) -> None:
     report = report_on(0, 3, 0, n_chains=n_chains)
     assert "0 of 10 observed points, 10 of 10 unseen points, 0 of 10 other quantities" in report
     assert says in report
     assert "std at unseen points as a lower bound" in report
 
 
-# --- of a posterior ----------------------------------------------------------------------------------------------------
+# --- of a posterior
+# ----------------------------------------------------------------------------------------------------
 
 
 def fitted(**changes: object) -> bktf.Posterior:
@@ -189,12 +247,23 @@ def fitted(**changes: object) -> bktf.Posterior:
     rng = np.random.default_rng(seeded(8))
     cells = np.stack([np.tile([0, 2, 3, 5], 2), rng.permutation(np.arange(8) % 4)], axis=1)
     X = np.stack([GRID[0][cells[:, 0]], GRID[1][cells[:, 1]]], axis=1)
-    settings: dict[str, object] = {"seed": seeded(3), "n_sweeps": 60, "n_burn_in": 20, "n_chains": 2}
+    settings: dict[str, object] = {
+        "seed": seeded(3),
+        "n_sweeps": 60,
+        "n_burn_in": 20,
+        "n_chains": 2,
+    }
     return bktf.fit(GRID, X, np.sin(3 * X[:, 0]) + X[:, 1], **settings | changes)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"kernel": ["matern32", "categorical"]}, {"rank": math.inf}, {"rank": 1, "residual_process": True}]
+    "changes",
+    [
+        {},
+        {"kernel": ["matern32", "categorical"]},
+        {"rank": math.inf},
+        {"rank": 1, "residual_process": True},
+    ],
 )
 def test_f_is_asked_at_cells_that_were_not_observed(changes: dict[str, object]) -> None:
     posterior = fitted(**changes)
@@ -202,20 +271,28 @@ def test_f_is_asked_at_cells_that_were_not_observed(changes: dict[str, object]) 
     observed, asked = {tuple(x) for x in posterior.X}, {tuple(x) for x in report.unseen}
     assert not observed & asked
     assert asked <= {(a, b) for a in posterior.axes[0] for b in posterior.axes[1]}
-    assert len(asked) == len(report.unseen) == 24 - len(observed)  # a small grid is asked as a whole
-    assert [n for n, g in zip(report.names, report.groups, strict=True) if g == UNSEEN] == [f"f_unseen[{i}]" for i in range(len(asked))]
+    assert (
+        len(asked) == len(report.unseen) == 24 - len(observed)
+    )  # a small grid is asked as a whole
+    assert [n for n, g in zip(report.names, report.groups, strict=True) if g == UNSEEN] == [
+        f"f_unseen[{i}]" for i in range(len(asked))
+    ]
     assert np.all(np.isfinite(report.rhat))
     np.testing.assert_array_equal(posterior.diagnostics().rhat, report.rhat)
 
 
 def test_a_large_grid_is_asked_at_sixty_four_cells() -> None:
     X = np.random.default_rng(seeded(9)).uniform(0, 1, (5, 30))
-    posterior = bktf.fit([np.linspace(0, 1, 50)] * 30, X, X.sum(axis=1), seed=seeded(0), n_sweeps=10, n_burn_in=2)
+    posterior = bktf.fit(
+        [np.linspace(0, 1, 50)] * 30, X, X.sum(axis=1), seed=seeded(0), n_sweeps=10, n_burn_in=2
+    )
     assert len(np.unique(posterior.diagnostics().unseen, axis=0)) == 64
 
 
 def test_a_grid_observed_everywhere_has_no_unseen_points() -> None:
-    report = bktf.fit([[0.0, 1.0]], [[0.0], [1.0]], [0.0, 1.0], seed=seeded(0), n_sweeps=60, n_burn_in=20).diagnostics()
+    report = bktf.fit(
+        [[0.0, 1.0]], [[0.0], [1.0]], [0.0, 1.0], seed=seeded(0), n_sweeps=60, n_burn_in=20
+    ).diagnostics()
     assert report.count_above(UNSEEN) == (0, 0)
     assert "unseen" not in str(report)
 
@@ -226,7 +303,9 @@ def test_chains_that_agree_at_the_data_and_differ_elsewhere_are_noticed() -> Non
     rng = np.random.default_rng(seeded(10))
     factor = rng.standard_normal((200, 1, 5))
     factor[100:, :, [1, 3]] += 6.0  # in the second chain, where nothing was observed
-    draws = replace(posterior.draws.components, weights=np.ones((200, 1)), states=(factor[..., None],))
+    draws = replace(
+        posterior.draws.components, weights=np.ones((200, 1)), states=(factor[..., None],)
+    )
     made = replace(posterior, draws=draws)
     report = made.diagnostics()
     assert report.count_above(OBSERVED) == (0, 3)

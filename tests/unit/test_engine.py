@@ -65,7 +65,9 @@ def test_where_repeats_are_allowed_improvement_counts_from_the_best_posterior_me
 ) -> None:
     rng = np.random.default_rng(seeded(2))
     X = rng.random((14, 2))
-    history = History(X, X.sum(axis=1) + rng.standard_normal(14), np.empty((0, 2)), X, np.empty((0, 2)))
+    history = History(
+        X, X.sum(axis=1) + rng.standard_normal(14), np.empty((0, 2)), X, np.empty((0, 2))
+    )
     changes = {"allow_repeats": repeats, "noise_std": 1.0, "compress": False}
     settings = make_settings("default", changes)
     objective = Objective(direction="maximize" if maximize else "minimize")
@@ -87,7 +89,16 @@ def test_where_repeats_are_allowed_improvement_counts_from_the_best_posterior_me
 
 def test_the_draws_that_choose_come_from_all_chains() -> None:
     X = np.random.default_rng(seeded(3)).random((10, 2))
-    posterior = bktf.fit([np.linspace(0, 1, 5)] * 2, X, X[:, 0], seed=seeded(3), rank=math.inf, n_sweeps=20, n_burn_in=10, n_chains=4)
+    posterior = bktf.fit(
+        [np.linspace(0, 1, 5)] * 2,
+        X,
+        X[:, 0],
+        seed=seeded(3),
+        rank=math.inf,
+        n_sweeps=20,
+        n_burn_in=10,
+        n_chains=4,
+    )
     assert posterior.draws.process is not None
     fewer, kept = posterior.draws.process.thinned(16)
     assert len(kept) == 16 == len(fewer.logs)

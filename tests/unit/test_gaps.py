@@ -17,7 +17,9 @@ def test_a_regular_axis_has_one_gap_whatever_the_rounding(m: int) -> None:
 def test_steps_give_back_the_coordinates() -> None:
     coords = np.sort(np.random.default_rng(seeded(0)).uniform(0, 1, 50))
     gaps, steps = steps_along(coords)
-    np.testing.assert_allclose(coords[0] + np.concatenate(([0.0], np.cumsum(gaps[steps[1:]]))), coords, atol=1e-13)
+    np.testing.assert_allclose(
+        coords[0] + np.concatenate(([0.0], np.cumsum(gaps[steps[1:]]))), coords, atol=1e-13
+    )
 
 
 def test_one_point_has_no_gap() -> None:

@@ -52,7 +52,12 @@ def pairs(X: Floats) -> Floats:
 
 
 def test_many_exponentials_at_once_are_those_of_numpy() -> None:
-    x = -np.concatenate(([0.0, 1e-300, 1e-9, 0.34657, 0.34658, 699.9, 700.0], np.random.default_rng(seeded(0)).exponential(20.0, 5000)))
+    x = -np.concatenate(
+        (
+            [0.0, 1e-300, 1e-9, 0.34657, 0.34658, 699.9, 700.0],
+            np.random.default_rng(seeded(0)).exponential(20.0, 5000),
+        )
+    )
     found = x.copy()
     process_covariance.exponentiate(found, np.empty_like(x))
     np.testing.assert_allclose(found, np.exp(x), rtol=5e-16)
@@ -62,10 +67,18 @@ def test_many_exponentials_at_once_are_those_of_numpy() -> None:
 
 
 def test_a_constant_share_near_one_leaves_main_effects() -> None:
-    """Differences over two axes at once vanish for a sum of functions of one axis; their variance shows how far the kernel is from that."""
-    table = process_model.correlations(np.array([[0.0, 0.4], [0.4, 0.0]]), False, np.zeros(2), np.array([0.0, 0.99]))
+    """Differences over two axes at once vanish for a sum of functions of one axis.
+
+    Their variance shows how far the kernel is from that.
+    """
+    table = process_model.correlations(
+        np.array([[0.0, 0.4], [0.4, 0.0]]), False, np.zeros(2), np.array([0.0, 0.99])
+    )
     corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-    K = table[corners[:, None, 0], corners[None, :, 0]] * table[corners[:, None, 1], corners[None, :, 1]]
+    K = (
+        table[corners[:, None, 0], corners[None, :, 0]]
+        * table[corners[:, None, 1], corners[None, :, 1]]
+    )
     both, one = np.array([1.0, -1.0, -1.0, 1.0]), np.array([1.0, -1.0, 0.0, 0.0])
     ratio = np.einsum("i,ijk,j->k", both, K, both) / np.einsum("i,ijk,j->k", one, K, one)
     assert ratio[1] < 0.02 * ratio[0]
@@ -75,14 +88,23 @@ def test_a_constant_share_near_one_leaves_main_effects() -> None:
 def test_the_log_evidence_is_that_of_a_normal_vector(n: int) -> None:
     X, logs, r = example(n)
     C, solved, product = np.empty((n, n)), np.empty(n), np.empty(n * (n + 1) // 2)
-    process_covariance.correlate(pairs(X), LEVELS.astype(np.int64), logs, np.empty((3, product.size)), product)
+    process_covariance.correlate(
+        pairs(X), LEVELS.astype(np.int64), logs, np.empty((3, product.size)), product
+    )
     found = parameter_updates.log_evidence(product, math.exp(logs[3]), 1 / 20.0, r, C, solved)
-    expected = stats.multivariate_normal(np.zeros(n), covariance(X, X, logs) + np.eye(n) / 20.0).logpdf(r)
+    expected = stats.multivariate_normal(
+        np.zeros(n), covariance(X, X, logs) + np.eye(n) / 20.0
+    ).logpdf(r)
     assert found == pytest.approx(expected + 0.5 * n * math.log(2 * math.pi), rel=1e-11)
 
 
-def slice_updates(X: Floats, r: Floats, logs: Floats, means: Floats, variances: Floats, noise: float, rng: Any) -> Floats:
-    """One slice update of each parameter as it is written down, nothing kept between trials; then log precision of the noise."""
+def slice_updates(
+    X: Floats, r: Floats, logs: Floats, means: Floats, variances: Floats, noise: float, rng: Any
+) -> Floats:
+    """One slice update of each parameter as it is written down, nothing kept between trials.
+
+    Then log precision of the noise.
+    """
     now = np.append(logs, math.log(noise))
     low, high = slice_sampling.LOG_LENGTHSCALE_LOW, slice_sampling.LOG_LENGTHSCALE_HIGH
     sizes = (parameter_updates.LOG_SIZE_LOW, parameter_updates.LOG_SIZE_HIGH)
@@ -91,7 +113,11 @@ def slice_updates(X: Floats, r: Floats, logs: Floats, means: Floats, variances: 
 
     def log_density(at: Floats, place: int) -> float:
         C = covariance(X, X, at[:5]) + np.eye(len(X)) * math.exp(-at[5])
-        prior = -0.5 * (at[place] - means[place]) ** 2 / variances[place] if place < 5 else at[5] - 1e-3 * math.exp(at[5])
+        prior = (
+            -0.5 * (at[place] - means[place]) ** 2 / variances[place]
+            if place < 5
+            else at[5] - 1e-3 * math.exp(at[5])
+        )
         return float(prior - 0.5 * (np.linalg.slogdet(C)[1] + r @ np.linalg.solve(C, r)))
 
     for place in range(6):
@@ -104,7 +130,9 @@ def slice_updates(X: Floats, r: Floats, logs: Floats, means: Floats, variances: 
             trial[place] = left + (right - left) * rng.random()
             if log_density(trial, place) > level:
                 break
-            left, right = (trial[place], right) if trial[place] < now[place] else (left, trial[place])
+            left, right = (
+                (trial[place], right) if trial[place] < now[place] else (left, trial[place])
+            )
         now = trial
     return now
 
@@ -113,10 +141,22 @@ def slice_updates(X: Floats, r: Floats, logs: Floats, means: Floats, variances: 
 def test_updates_that_keep_correlations_are_those_that_keep_nothing(seed: int) -> None:
     X, logs, r = example(9, seed)
     means, variances = np.array([-0.5, 0.0, -0.5, 0.0, 0.3]), np.array([1.0, 2.0, 1.0, 1.0, 4.0])
-    expected = slice_updates(X, r, logs, means, variances, 20.0, np.random.default_rng(seeded(seed)))
+    expected = slice_updates(
+        X, r, logs, means, variances, 20.0, np.random.default_rng(seeded(seed))
+    )
     noise = np.array([20.0])
     parameter_updates.update_parameters(
-        pairs(X), LEVELS.astype(np.int64), means, variances, 1.0, 1e-3, 0, r, logs, noise, np.random.default_rng(seeded(seed))
+        pairs(X),
+        LEVELS.astype(np.int64),
+        means,
+        variances,
+        1.0,
+        1e-3,
+        0,
+        r,
+        logs,
+        noise,
+        np.random.default_rng(seeded(seed)),
     )
     np.testing.assert_allclose(np.append(logs, np.log(noise)), expected, rtol=1e-8)
 
@@ -133,7 +173,9 @@ def test_values_at_the_observations_are_drawn_with_the_exact_moments() -> None:
     mean, spread = K @ np.linalg.solve(C, r), K - K @ np.linalg.solve(C, K)
     white = np.linalg.solve(np.linalg.cholesky(spread), (draws - mean).T)
     for row in white:
-        assert stats.kstest(row, "norm").pvalue > 1e-4 / 6  # six p-values: one false alarm in ten thousand
+        assert (
+            stats.kstest(row, "norm").pvalue > 1e-4 / 6
+        )  # six p-values: one false alarm in ten thousand
     assert stats.kstest((white**2).sum(axis=0), stats.chi2(5).cdf).pvalue > 1e-4 / 6
 
 
@@ -146,9 +188,13 @@ def test_moments_and_joint_draws_at_points_are_those_of_the_conditional_normal()
     for k, (own, tau, residual) in enumerate(zip(several, (20.0, 50.0), (r, -r), strict=True)):
         cross, C = covariance(X, points, own), covariance(X, X, own) + np.eye(12) / tau
         spread = covariance(points, points, own) - cross.T @ np.linalg.solve(C, cross)
-        np.testing.assert_allclose(moments.mean[k], cross.T @ np.linalg.solve(C, residual), atol=1e-10)
+        np.testing.assert_allclose(
+            moments.mean[k], cross.T @ np.linalg.solve(C, residual), atol=1e-10
+        )
         np.testing.assert_allclose(moments.variance[k], np.diag(spread), atol=1e-10)
-        draws = np.stack([found.draw_at(points, np.random.default_rng(seeded(s)))[k] for s in range(1500)])
+        draws = np.stack(
+            [found.draw_at(points, np.random.default_rng(seeded(s)))[k] for s in range(1500)]
+        )
         white = np.linalg.solve(np.linalg.cholesky(spread), (draws - moments.mean[k]).T)
         assert stats.kstest((white**2).sum(axis=0), stats.chi2(4).cdf).pvalue > 1e-4 / 2
 
@@ -168,9 +214,13 @@ def test_mean_and_std_are_those_of_the_draws(rank: float) -> None:
     points = np.array([[0.1, 0.35], [0.4, 0.4], [0.9, 0.05]])
     mean, variance = posterior.moments_by_draw(points)
     np.testing.assert_allclose(posterior.mean(points), mean.mean(axis=0))
-    np.testing.assert_allclose(posterior.std(points), np.sqrt(mean.var(axis=0) + variance.mean(axis=0)))
-    # Given the chain these are independent with mean 0 and variance 1. At infinite rank they are normal, so each of six figures is beyond
-    # its limit with a chance below 1e-8; with rank 1 the products of factors might have longer tails: at most 2.4 of the 6 (30 seeds).
+    np.testing.assert_allclose(
+        posterior.std(points), np.sqrt(mean.var(axis=0) + variance.mean(axis=0))
+    )
+    # Given the chain these are independent with mean 0 and variance 1. At infinite rank they are
+    # normal, so each of six figures is beyond
+    # its limit with a chance below 1e-8; with rank 1 the products of factors might have longer
+    # tails: at most 2.4 of the 6 (30 seeds).
     white = (posterior.draws_at(points) - mean) / np.sqrt(variance)
     assert np.all(np.abs(white.mean(axis=0)) < 6 / math.sqrt(len(white)))
     assert np.all(np.abs((white**2).mean(axis=0) - 1) < 6 * math.sqrt(2 / len(white)))
@@ -248,13 +298,17 @@ def test_the_gradient_of_log_ei_is_its_slope(threshold: float) -> None:
         for d in (0, 2):
             step = np.zeros(3)
             step[d] = 1e-6
-            slope = (score.value_and_gradient(x + step)[0] - score.value_and_gradient(x - step)[0]) / 2e-6
+            slope = (
+                score.value_and_gradient(x + step)[0] - score.value_and_gradient(x - step)[0]
+            ) / 2e-6
             assert gradient[d] == pytest.approx(slope, rel=1e-4, abs=1e-6)
 
 
 def test_the_best_point_between_axis_points_is_not_beaten_by_a_fine_grid() -> None:
     fine = np.linspace(0, 1, 60)
-    cells = np.stack([g.ravel() for g in np.meshgrid(fine, np.arange(3.0), fine, indexing="ij")], axis=1)
+    cells = np.stack(
+        [g.ravel() for g in np.meshgrid(fine, np.arange(3.0), fine, indexing="ij")], axis=1
+    )
     beaten = 0
     for seed in range(8):
         score = box_score(15, 1.5, seed)
@@ -278,7 +332,9 @@ def test_the_kernel_and_the_moments_of_the_whole_grid_know_of_the_process() -> N
     assert alone.draws.process is not None
     between = alone.kernel(points, points[:2])
     scale = alone.standardisation.scale**2
-    np.testing.assert_allclose(between[:, 0, 0], scale * alone.draws.process.prior_variances, rtol=1e-12)
+    np.testing.assert_allclose(
+        between[:, 0, 0], scale * alone.draws.process.prior_variances, rtol=1e-12
+    )
     np.testing.assert_allclose(between[:, 2], between[:, 0], rtol=1e-12)
     assert np.all(between[:, 0, 1] < between[:, 0, 0])
     moments = posterior.grid_moments()
@@ -296,23 +352,38 @@ def test_a_fit_with_everything_is_saved_and_comes_back(tmp_path: Any) -> None:
     again = bktf.load(tmp_path / "fit.npz")
     points = np.array([[0.13, 0.77], [0.5, 0.25]])
     for name in ("mean", "std", "draws_at"):
-        np.testing.assert_array_equal(getattr(again, name)(points), getattr(posterior, name)(points))
+        np.testing.assert_array_equal(
+            getattr(again, name)(points), getattr(posterior, name)(points)
+        )
     assert again.spec.lengths == posterior.spec.lengths
-    assert [getattr(again.spec, name) for name in FLAGS] == [getattr(posterior.spec, name) for name in FLAGS] == [False, True, True, True]
+    assert (
+        [getattr(again.spec, name) for name in FLAGS]
+        == [getattr(posterior.spec, name) for name in FLAGS]
+        == [False, True, True, True]
+    )
     assert set(posterior.ranks) <= {0, 1, 2}
 
 
 def test_a_rare_allowed_point_is_found() -> None:
     axes = [np.linspace(0, 1, 9)] * 2
     X = np.random.default_rng(seeded(0)).random((12, 2)) * 0.5
-    posterior = bktf.fit(axes, X, X.sum(axis=1), seed=seeded(0), rank=math.inf, n_sweeps=8, n_burn_in=4)
+    posterior = bktf.fit(
+        axes, X, X.sum(axis=1), seed=seeded(0), rank=math.inf, n_sweeps=8, n_burn_in=4
+    )
 
     def feasible(point: Floats) -> bool:
         return bool(np.all(np.abs(point - [0.9, 0.1]) < 0.01))
 
-    choices = [acquisition.choose(posterior, "ei", exclude=X, feasible=feasible, free=(0, 1), seed=seeded(k)).point for k in range(5)]
+    choices = [
+        acquisition.choose(
+            posterior, "ei", exclude=X, feasible=feasible, free=(0, 1), seed=seeded(k)
+        ).point
+        for k in range(5)
+    ]
     assert all(point is None or feasible(point) for point in choices)
-    assert sum(point is not None for point in choices) >= 3  # all of 60; were one in 50 missed, three of five had a chance of 8e-5
+    assert (
+        sum(point is not None for point in choices) >= 3
+    )  # all of 60; were one in 50 missed, three of five had a chance of 8e-5
 
 
 def test_a_chance_of_success_draws_the_choice_away() -> None:
@@ -322,7 +393,10 @@ def test_a_chance_of_success_draws_the_choice_away() -> None:
         return np.where(points[:, 0] < 0.5, 1.0, 1e-6)
 
     free = range(len(posterior.axes))
-    assert acquisition.choose(posterior, "ei", exclude=posterior.X, chance=chance, free=free).point[0] < 0.5  # type: ignore[index]
+    assert (
+        acquisition.choose(posterior, "ei", exclude=posterior.X, chance=chance, free=free).point[0]
+        < 0.5
+    )  # type: ignore[index]
 
 
 @pytest.mark.parametrize("free", [(7,), (True,)])
@@ -336,19 +410,27 @@ def test_a_warm_start_without_offsets_forgets_those_of_the_fit_before() -> None:
     X = np.random.default_rng(seeded(0)).random((10, 2))
     first = bktf.fit(axes, X, X.sum(axis=1), seed=seeded(0), offsets=True, n_sweeps=6, n_burn_in=3)
     assert first.draws.components.offsets.any()
-    second = bktf.fit(axes, X, X.sum(axis=1), seed=seeded(0), n_sweeps=6, n_burn_in=3, warm_start=first)
+    second = bktf.fit(
+        axes, X, X.sum(axis=1), seed=seeded(0), n_sweeps=6, n_burn_in=3, warm_start=first
+    )
     assert not second.draws.components.offsets.any()
 
 
 def test_leaving_out_knows_the_variance_within_a_draw() -> None:
     axes = [np.linspace(0, 1, 5)] * 2
     X = np.random.default_rng(seeded(0)).random((10, 2))
-    posterior = bktf.fit(axes, X, np.sin(4 * X.sum(axis=1)), seed=seeded(0), rank=math.inf, n_sweeps=30, n_burn_in=20)
+    posterior = bktf.fit(
+        axes, X, np.sin(4 * X.sum(axis=1)), seed=seeded(0), rank=math.inf, n_sweeps=30, n_burn_in=20
+    )
     left = bktf.leave_one_out(posterior, index=[2])
     without = bktf.fit(posterior.axes, np.delete(posterior.X, 2, axis=0), np.delete(posterior.y, 2), seed=seeded(0), rank=math.inf,
                        n_sweeps=30, n_burn_in=20)  # fmt: skip
     mean, variance = without.moments_by_draw(posterior.X[2:3])
-    density = stats.norm(mean[:, 0], np.sqrt(variance[:, 0] + without.noise_std**2)).pdf(posterior.y[2]).mean()
+    density = (
+        stats.norm(mean[:, 0], np.sqrt(variance[:, 0] + without.noise_std**2))
+        .pdf(posterior.y[2])
+        .mean()
+    )
     assert left.log_density[0] == pytest.approx(math.log(density), rel=1e-9)
 
 

@@ -21,7 +21,9 @@ def test_evidence_per_coordinate_equals_plain_loops(q: int) -> None:
     sensitivities, remainder = rng.standard_normal((q, n)), rng.standard_normal(n)
     information, matrices = np.zeros((m, q)), np.zeros((m, q, q))
     sums.gather_evidence(cells, sensitivities, remainder, 2.5, information, matrices)
-    slow_information, slow_matrices = oracles.evidence_by_coordinate(cells, sensitivities, remainder, 2.5, m)
+    slow_information, slow_matrices = oracles.evidence_by_coordinate(
+        cells, sensitivities, remainder, 2.5, m
+    )
     np.testing.assert_allclose(information, slow_information, atol=1e-12)
     np.testing.assert_allclose(matrices, slow_matrices, atol=1e-12)
 
@@ -36,16 +38,24 @@ def test_pseudo_observations_carry_all_the_information(q: int, n: int) -> None:
     sensitivities, remainder = rng.standard_normal((q, n)), rng.standard_normal(n)
     information, matrices = oracles.evidence_by_coordinate(cells, sensitivities, remainder, 7.0, m)
     directions, precisions, targets = np.empty((m, q, q)), np.empty((m, q)), np.empty((m, q))
-    sums.to_pseudo_observations(information.copy(), matrices.copy(), directions, precisions, targets)
-    np.testing.assert_allclose(np.einsum("jk,jka,jkb->jab", precisions, directions, directions), matrices, atol=1e-10)
-    np.testing.assert_allclose(np.einsum("jk,jk,jka->ja", precisions, targets, directions), information, atol=1e-10)
+    sums.to_pseudo_observations(
+        information.copy(), matrices.copy(), directions, precisions, targets
+    )
+    np.testing.assert_allclose(
+        np.einsum("jk,jka,jkb->jab", precisions, directions, directions), matrices, atol=1e-10
+    )
+    np.testing.assert_allclose(
+        np.einsum("jk,jk,jka->ja", precisions, targets, directions), information, atol=1e-10
+    )
     assert np.all(precisions >= 0)
 
 
 def test_an_observation_that_says_nothing_is_left_out() -> None:
     directions, precisions, targets = np.empty((2, 1, 1)), np.empty((2, 1)), np.empty((2, 1))
     matrices = np.array([[[0.0]], [[1e-310]]])
-    sums.to_pseudo_observations(np.array([[0.0], [1e-155]]), matrices, directions, precisions, targets)
+    sums.to_pseudo_observations(
+        np.array([[0.0], [1e-155]]), matrices, directions, precisions, targets
+    )
     assert np.all(precisions == 0)
     assert np.all(np.isfinite(targets))
 
@@ -79,7 +89,11 @@ def test_the_fast_update_draws_what_the_general_one_draws() -> None:
     draw_joint(problem, start, np.random.default_rng(seeded(3)))
     ends = []
     for form in (problem, general):
-        state, work, rng = State(*(a.copy() for a in start)), make_work(problem), np.random.default_rng(seeded(4))
+        state, work, rng = (
+            State(*(a.copy() for a in start)),
+            make_work(problem),
+            np.random.default_rng(seeded(4)),
+        )
         apply(UPDATES.index("two sweeps"), form, state, work, rng)
         ends.append(state)
     for fast, slow in zip(*ends, strict=True):
@@ -93,7 +107,9 @@ def test_gathering_for_one_factor_equals_gathering_for_a_block() -> None:
     prefix, suffix, remainder = rng.standard_normal((3, n))
     precisions, targets = np.empty((m, 1)), np.empty((m, 1))
     sums.gather_single_factor(1.5, prefix, suffix, remainder, cells, 2.5, precisions, targets)
-    information, matrices = oracles.evidence_by_coordinate(cells, (1.5 * prefix * suffix)[None], remainder, 2.5, m)
+    information, matrices = oracles.evidence_by_coordinate(
+        cells, (1.5 * prefix * suffix)[None], remainder, 2.5, m
+    )
     np.testing.assert_allclose(precisions[:, 0], matrices[:, 0, 0], atol=1e-12)
     np.testing.assert_allclose(precisions * targets, information, atol=1e-12)
     assert precisions[-1, 0] == targets[-1, 0] == 0.0

@@ -31,7 +31,11 @@ def trial(
     """A trial at x (its number by default) that started so many hours ago and, if it has finished, took so many."""
     begun = NOW - timedelta(hours=hours)
     finished = begun + timedelta(hours=took) if state.is_finished() else None
-    params = {"x": float(number) if x is None else x} if attributes is None or "fixed" in attributes else {}
+    params = (
+        {"x": float(number) if x is None else x}
+        if attributes is None or "fixed" in attributes
+        else {}
+    )
     return FrozenTrial(
         number=number, state=state, value=value, datetime_start=begun, datetime_complete=finished, params=params,
         distributions={name: d for name, d in (space or SPACE).items() if name in params}, user_attrs={},
@@ -48,7 +52,13 @@ def read(*trials: FrozenTrial, maximize: bool = False, asking: int = -1) -> Hist
 @pytest.mark.parametrize("maximize", [False, True])
 def test_infinitely_good_counts_as_the_best_and_infinitely_bad_as_a_failure(maximize: bool) -> None:
     good = math.inf if maximize else -math.inf
-    found = read(trial(0, value=1.0), trial(1, value=3.0), trial(2, value=good), trial(3, value=-good), maximize=maximize)
+    found = read(
+        trial(0, value=1.0),
+        trial(1, value=3.0),
+        trial(2, value=good),
+        trial(3, value=-good),
+        maximize=maximize,
+    )
     assert found.y.tolist() == ([1.0, 3.0, 3.0] if maximize else [-1.0, -3.0, -1.0])
     assert found.X.tolist() == [[0.0], [1.0], [2.0]]
     assert found.failed.tolist() == [[3.0]]
@@ -73,14 +83,20 @@ def test_the_trial_that_asks_and_interrupted_ones_say_nothing() -> None:
     ("hours", "longest", "is_pending"),
     [(0.9, 0.001, True), (1.1, 0.001, False), (9.0, 1.0, True), (11.0, 1.0, False)],
 )
-def test_a_running_trial_is_believed_for_an_hour_or_ten_times_the_longest(hours: float, longest: float, is_pending: bool) -> None:
-    found = read(trial(0, value=1.0, hours=20.0, took=longest), trial(1, TrialState.RUNNING, hours=hours))
+def test_a_running_trial_is_believed_for_an_hour_or_ten_times_the_longest(
+    hours: float, longest: float, is_pending: bool
+) -> None:
+    found = read(
+        trial(0, value=1.0, hours=20.0, took=longest), trial(1, TrialState.RUNNING, hours=hours)
+    )
     assert len(found.pending) == is_pending
 
 
 def test_a_running_trial_is_where_its_worker_published_it() -> None:
     published = pieces_of({"internal": {"x": 4.5}})
-    assert read(trial(0, TrialState.RUNNING, attributes=dict(published))).pending.tolist() == [[4.5]]
+    assert read(trial(0, TrialState.RUNNING, attributes=dict(published))).pending.tolist() == [
+        [4.5]
+    ]
     assert read(trial(0, TrialState.FAIL, attributes=dict(published))).failed.tolist() == [[4.5]]
 
 
@@ -94,6 +110,9 @@ def test_what_is_published_is_read_back_whatever_its_length(length: int) -> None
 
 def test_the_latest_ranges_are_the_space() -> None:
     earlier, later = {"x": IntDistribution(0, 5)}, {"x": IntDistribution(0, 9)}
-    trials = [trial(0, value=1.0, x=2, space=dict(earlier)), trial(1, value=2.0, x=7, space=dict(later))]
+    trials = [
+        trial(0, value=1.0, x=2, space=dict(earlier)),
+        trial(1, value=2.0, x=7, space=dict(later)),
+    ]
     for order in (trials, trials[::-1]):
         assert known_space(order).distributions == later

@@ -59,10 +59,28 @@ def wave(X: Floats) -> Floats:
     return np.sin(5 * (X[:, 0] + X[:, 1]))
 
 
-BOX = parameters_of({"x": FloatDistribution(0, 1), "c": CategoricalDistribution(list("ab")), "n": IntDistribution(0, 9)}, ())
-GRID = parameters_of({"x": IntDistribution(0, 99), "y": IntDistribution(0, 99), "c": CategoricalDistribution(list("ab"))}, ())
+BOX = parameters_of(
+    {
+        "x": FloatDistribution(0, 1),
+        "c": CategoricalDistribution(list("ab")),
+        "n": IntDistribution(0, 9),
+    },
+    (),
+)
+GRID = parameters_of(
+    {
+        "x": IntDistribution(0, 99),
+        "y": IntDistribution(0, 99),
+        "c": CategoricalDistribution(list("ab")),
+    },
+    (),
+)
 LARGE_GRID = parameters_of({f"x{d}": IntDistribution(0, 24) for d in range(5)}, ())
-LEVELS = {"a": CategoricalDistribution(list("abcd")), "b": CategoricalDistribution(list("abc")), "n": IntDistribution(0, 9)}
+LEVELS = {
+    "a": CategoricalDistribution(list("abcd")),
+    "b": CategoricalDistribution(list("abc")),
+    "n": IntDistribution(0, 9),
+}
 SCREEN, ORDERED_SCREEN = parameters_of(LEVELS, ()), parameters_of(LEVELS, ("b",))
 
 
@@ -80,7 +98,11 @@ SCREEN, ORDERED_SCREEN = parameters_of(LEVELS, ()), parameters_of(LEVELS, ("b",)
 )  # fmt: skip
 @pytest.mark.parametrize("residual_process", [False, True])
 def test_the_rank_of_the_surrogate_follows_the_rules(
-    given: float | str, space: tuple[Parameter, ...], n_started: int, rank: float, residual_process: bool
+    given: float | str,
+    space: tuple[Parameter, ...],
+    n_started: int,
+    rank: float,
+    residual_process: bool,
 ) -> None:
     residual_process &= given != math.inf  # infinite rank leaves nothing over
     settings = make_settings("default", {"rank": given, "residual_process": residual_process})
@@ -95,7 +117,9 @@ def test_acquisitions_of_whole_surfaces_are_for_components(acquisition: str) -> 
 
 
 @pytest.mark.parametrize("kind", ["process", "both"])
-def test_a_process_of_many_observations_sees_the_best_of_them(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_of_many_observations_sees_the_best_of_them(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(model_choice, "MAX_PROCESS_POINTS", 15)
     X = points(40)
     for objective in (SMALLER, LARGER):
@@ -110,7 +134,9 @@ def test_a_process_of_many_observations_sees_the_best_of_them(kind: str, monkeyp
 
 @pytest.mark.parametrize("kind", ["process", "components", "both"])
 @pytest.mark.parametrize("compress", [False, True])
-def test_the_fit_sees_the_users_values_and_the_answer_is_oriented(kind: str, compress: bool) -> None:
+def test_the_fit_sees_the_users_values_and_the_answer_is_oriented(
+    kind: str, compress: bool
+) -> None:
     """A minimised objective with values −y is the mirror image of a maximised one with values y."""
     X = points(13)
     settings, rank = settings_of(kind, compress=compress), KINDS[kind]["rank"]
@@ -142,7 +168,9 @@ def test_what_is_shown_has_one_rank_and_plain_values() -> None:
         ({"n_burn_in": 0, "n_chains": 1}, (40, 0, 4)),
     ],
 )
-def test_a_process_that_is_shown_has_the_burn_in_that_was_set_and_more_draws(given: dict[str, int], lengths: tuple[int, ...]) -> None:
+def test_a_process_that_is_shown_has_the_burn_in_that_was_set_and_more_draws(
+    given: dict[str, int], lengths: tuple[int, ...]
+) -> None:
     shown = settings_to_show(make_settings("default", {"rank": math.inf, **given}))
     assert tuple(shown.process.lengths) == lengths
 
@@ -176,7 +204,9 @@ def test_a_fold_is_left_out_as_if_it_had_never_been_seen() -> None:
     expected = without.moments_at(process.observed[left_out])
     mean, variance = model_choice.leave_out(process, left_out)
     np.testing.assert_allclose(mean, expected.mean, atol=1e-6)
-    np.testing.assert_allclose(variance, expected.variance + 1 / process.noise_precision[:, None], rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(
+        variance, expected.variance + 1 / process.noise_precision[:, None], rtol=1e-5, atol=1e-8
+    )
 
 
 def test_a_process_sees_warped_values_where_that_predicts_better() -> None:
@@ -189,7 +219,10 @@ def test_a_process_sees_warped_values_where_that_predicts_better() -> None:
             posterior = fit_surrogate(math.inf, EngineSettings(), data)
             assert np.array_equal(posterior.y, y) or np.array_equal(posterior.y, warp.forward(y))
             as_expected.append(np.array_equal(posterior.y, warp.forward(y)) == is_warped)
-    assert sum(as_expected) > 7  # all 28 choices measured were; were it 29 in 30, seven of 14 would fail with a chance of 1e-7
+    assert (
+        sum(as_expected) > 7
+        # All 28 choices measured were; were it 29 in 30, seven of 14 would fail with a chance of 1e-7
+    )
 
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
@@ -214,9 +247,14 @@ def test_the_same_values_have_no_warp() -> None:
     np.testing.assert_array_equal(warp.log_slope(y), np.zeros(3))
 
 
-@pytest.mark.parametrize("rank", ["gp", "inf", 0, -1, 2.5, 2.0, True, math.nan, -math.inf, [2], 10**29])
+@pytest.mark.parametrize(
+    "rank", ["gp", "inf", 0, -1, 2.5, 2.0, True, math.nan, -math.inf, [2], 10**29]
+)
 def test_an_unknown_rank_is_refused(rank: object) -> None:
-    with pytest.raises(ValueError, match=r"^rank must be a whole number of at (least 1, \"auto\", or math\.inf|most 10000; )"):
+    with pytest.raises(
+        ValueError,
+        match=r"^rank must be a whole number of at (least 1, \"auto\", or math\.inf|most 10000; )",
+    ):
         make_settings("default", {"rank": rank})
 
 
@@ -256,7 +294,9 @@ def test_known_noise_reaches_every_kind(kind: str) -> None:
     np.testing.assert_allclose(posterior.noise_std, 0.3)
 
 
-def test_the_predictive_score_is_that_of_a_normal_with_the_spread_of_draws_and_within_them() -> None:
+def test_the_predictive_score_is_that_of_a_normal_with_the_spread_of_draws_and_within_them() -> (
+    None
+):
     X = points(14)
     process = fit_surrogate(math.inf, PLAIN, observed(X, 5 * wave(X)))
     assert process.draws.process is not None
@@ -271,7 +311,9 @@ def test_the_predictive_score_is_that_of_a_normal_with_the_spread_of_draws_and_w
 
 
 def test_noise_as_large_as_the_signal_is_seen_as_noise() -> None:
-    """Short chains must find it. Seen for 19 of 40 data sets (for none where chains start with small noise).
+    """Short chains must find it.
+
+    Seen for 19 of 40 data sets (for none where chains start with small noise).
 
     With a chance of 0.45 for each, fewer than 2 of 24 have a chance of 1.2e-5.
     """

@@ -23,8 +23,14 @@ print(bktf.fit([np.linspace(0, 1, 4)], [[0.0], [1.0]], [0.0, 1.0], seed=0, n_swe
 
 
 def run(package: Path, cache: Path, code: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    environment = os.environ | {
+        "PYTHONPATH": str(package.parent),
+        "NUMBA_CACHE_DIR": str(cache),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
 
 
 def test_an_edited_kernel_changes_the_kernels_that_call_it(tmp_path: Path) -> None:
@@ -43,7 +49,10 @@ def test_an_edited_kernel_changes_the_kernels_that_call_it(tmp_path: Path) -> No
     text = file.read_text()
     assert text.count("return math.sqrt(2.0 * order - 1.0) / lengthscale") == 1
     file.write_text(
-        text.replace("return math.sqrt(2.0 * order - 1.0) / lengthscale", "return 9.0 * math.sqrt(2.0 * order - 1.0) / lengthscale")
+        text.replace(
+            "return math.sqrt(2.0 * order - 1.0) / lengthscale",
+            "return 9.0 * math.sqrt(2.0 * order - 1.0) / lengthscale",
+        )
     )
     assert run(package, caches / source_hash(package), code).stdout != before
 
@@ -90,7 +99,11 @@ def test_a_fit_works_where_nothing_can_be_written() -> None:
         "caching._CacheLocator.ensure_cache_path = refuse\n" + SMALL
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert float(done.stdout) == float(subprocess.run([sys.executable, "-c", SMALL], capture_output=True, text=True, check=True).stdout)
+    assert float(done.stdout) == float(
+        subprocess.run(
+            [sys.executable, "-c", SMALL], capture_output=True, text=True, check=True
+        ).stdout
+    )
     assert done.stderr.count("no writable folder") == 1
 
 
@@ -130,5 +143,10 @@ def test_the_type_of_a_record_is_remembered_and_is_numbas_own(dtype: type, numbe
 
 
 def test_the_cache_of_kernels_over_levels_can_be_filled_ahead() -> None:
-    done = subprocess.run([sys.executable, "-m", "bktf.warmup", "categorical", "wishart"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "bktf.warmup", "categorical", "wishart"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr

@@ -32,8 +32,14 @@ def test_flukes_are_found_and_nothing_else(size: float) -> None:
         rng = np.random.default_rng(seeded(seed))
         X = converged(rng, 8, 30)
         is_fluke = rng.random(len(X)) < 0.1
-        wrong += find_outliers(X, ORDERED, -(bowl(X) + size * is_fluke)).tolist() != is_fluke.tolist()
-    assert wrong <= 2  # 3 of 1,200 histories had a point taken for the other kind: three of eight have a chance of 1e-6
+        wrong += (
+            find_outliers(X, ORDERED, -(bowl(X) + size * is_fluke)).tolist() != is_fluke.tolist()
+        )
+    assert (
+        wrong <= 2
+        # 3 of 1,200 histories had a point taken for the other kind: three of eight have a chance of
+        # 1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,12 +54,18 @@ def test_flukes_are_found_and_nothing_else(size: float) -> None:
     ids=["bowl", "exponential", "pole", "rosenbrock", "levy"],
 )
 def test_true_values_of_steep_functions_stay(function: object) -> None:
-    """On random points and on the path of a search; the exponential stretches over six decades. Seen: none of 7,800."""
+    """On random points and on the path of a search; the exponential stretches over six decades.
+
+    Seen: none of 7,800.
+    """
     assert callable(function)
     found, total = 0, 0
     for seed in range(20):
         rng = np.random.default_rng(seeded(seed))
-        for X in (rng.random((int(rng.integers(6, 60)), 3)), converged(rng, 7, int(rng.integers(1, 40)))):
+        for X in (
+            rng.random((int(rng.integers(6, 60)), 3)),
+            converged(rng, 7, int(rng.integers(1, 40))),
+        ):
             found += int(find_outliers(X, ORDERED, -function(X)).sum())
             total += len(X)
     assert found <= 0.02 * total
@@ -74,7 +86,14 @@ def test_nothing_is_set_aside_where_many_values_are_as_bad() -> None:
 
 
 @pytest.mark.parametrize(
-    "y", [np.zeros(9), np.array([0.0] * 8 + [1.0]), np.array([-1e308, 1e308] * 4), np.array([3.0]), np.arange(MIN_USUAL)]
+    "y",
+    [
+        np.zeros(9),
+        np.array([0.0] * 8 + [1.0]),
+        np.array([-1e308, 1e308] * 4),
+        np.array([3.0]),
+        np.arange(MIN_USUAL),
+    ],
 )
 def test_flat_few_and_extreme_values_are_no_outliers(y: Floats) -> None:
     X = np.random.default_rng(seeded(5)).random((len(y), 3))

@@ -5,7 +5,12 @@ import math
 import numpy as np
 import optuna
 import pytest
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 
 import bktf
 from bktf.spaces import Parameter, can_be_modelled, read_space
@@ -25,7 +30,9 @@ EVERY_KIND = [
 
 
 @pytest.mark.parametrize("distribution", EVERY_KIND, ids=str)
-def test_values_come_back_from_their_coordinates_as_python_scalars(distribution: BaseDistribution) -> None:
+def test_values_come_back_from_their_coordinates_as_python_scalars(
+    distribution: BaseDistribution,
+) -> None:
     parameter = Parameter("p", distribution)
     for u in [0.0, 0.3, 0.5, 0.77, 1 - 2**-53]:
         coordinate = parameter.from_unit(u)
@@ -50,8 +57,14 @@ def test_every_axis_point_is_a_value_of_the_parameter(distribution: BaseDistribu
 
 def test_start_coordinates_are_even_over_choices_and_whole_numbers() -> None:
     u = (np.arange(600) + 0.5) / 600
-    for distribution in (CategoricalDistribution(list("abcdef")), IntDistribution(1, 6), FloatDistribution(0.0, 2.5, step=0.5)):
-        _, counts = np.unique([Parameter("p", distribution).from_unit(x) for x in u], return_counts=True)
+    for distribution in (
+        CategoricalDistribution(list("abcdef")),
+        IntDistribution(1, 6),
+        FloatDistribution(0.0, 2.5, step=0.5),
+    ):
+        _, counts = np.unique(
+            [Parameter("p", distribution).from_unit(x) for x in u], return_counts=True
+        )
         assert counts.tolist() == [100] * 6
 
 
@@ -70,7 +83,9 @@ def test_ordered_numbers_keep_their_distances_on_the_scale_where_they_are_even()
 
 @pytest.mark.parametrize("categorical", ["equal", "wishart"])
 @pytest.mark.parametrize(("rank", "expected"), [(2, "matern32"), (math.inf, "matern52")])
-def test_ordered_words_have_the_kernel_of_an_ordered_axis_at_every_rank(rank: float, expected: str, categorical: str) -> None:
+def test_ordered_words_have_the_kernel_of_an_ordered_axis_at_every_rank(
+    rank: float, expected: str, categorical: str
+) -> None:
     words = Parameter("p", CategoricalDistribution(["low", "mid", "high"]), ordinal=True)
     assert words.kernel(categorical) is None
     points = words.axis(np.zeros(0), np.zeros(0)).points

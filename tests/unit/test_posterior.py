@@ -23,7 +23,13 @@ def fitted(**settings: object) -> bktf.Posterior:
     rng = np.random.default_rng(seeded(0))
     X = np.stack([axis[rng.integers(0, axis.size, 14)] for axis in AXES], axis=1)
     y = 10 + 5 * np.sin(2 * X[:, 0]) * X[:, 1] + 0.2 * rng.standard_normal(14)
-    arguments: dict[str, object] = {"seed": seeded(2), "rank": 3, "n_sweeps": 400, "n_burn_in": 100, **settings}
+    arguments: dict[str, object] = {
+        "seed": seeded(2),
+        "rank": 3,
+        "n_sweeps": 400,
+        "n_burn_in": 100,
+        **settings,
+    }
     return bktf.fit(AXES, X, y, **arguments)  # type: ignore[arg-type]
 
 
@@ -35,7 +41,9 @@ OFF_GRID = np.array([[0.1, 0.1], [0.11, 0.1], [1.93, -0.5], [0.25, 2.0], [1.0, 0
 
 
 def test_draws_on_the_grid_are_the_form_of_factors_and_weights(posterior: bktf.Posterior) -> None:
-    form = np.einsum("kr,kri,krj->kij", posterior.weights, *posterior.factors).reshape(posterior.n_draws, -1)
+    form = np.einsum("kr,kri,krj->kij", posterior.weights, *posterior.factors).reshape(
+        posterior.n_draws, -1
+    )
     expected = posterior.standardisation.mean + posterior.standardisation.scale * form
     np.testing.assert_allclose(posterior.draws_at(on_grid()), expected, rtol=1e-10)
     np.testing.assert_allclose(posterior.mean(on_grid()), expected.mean(axis=0), rtol=1e-10)
@@ -51,15 +59,20 @@ def test_moments_off_the_grid_are_those_of_many_draws(kernel: str) -> None:
     posterior = fitted(kernel=kernel, n_sweeps=3100, n_burn_in=100)
     mean, variance = posterior.moments_by_draw(OFF_GRID)
     np.testing.assert_allclose(posterior.mean(OFF_GRID), mean.mean(axis=0))
-    np.testing.assert_allclose(posterior.std(OFF_GRID), np.sqrt(mean.var(axis=0) + variance.mean(axis=0)))
-    # Given the chain these are independent with mean 0 and variance 1: within 3.0 and 3.0 standard errors in 40 fits, limits at 6 and 8,
+    np.testing.assert_allclose(
+        posterior.std(OFF_GRID), np.sqrt(mean.var(axis=0) + variance.mean(axis=0))
+    )
+    # Given the chain these are independent with mean 0 and variance 1: within 3.0 and 3.0 standard
+    # errors in 40 fits, limits at 6 and 8,
     # because products of two normals have longer tails.
     white = (posterior.draws_at(OFF_GRID) - mean) / np.sqrt(variance)
     assert np.all(np.abs(white.mean(axis=0)) < 6 / np.sqrt(len(white)))
     assert np.all(np.abs((white**2).mean(axis=0) - 1) < 8 * np.sqrt(2 / len(white)))
 
 
-def test_an_off_grid_draw_is_not_the_nearest_cell_and_is_joint_over_points(posterior: bktf.Posterior) -> None:
+def test_an_off_grid_draw_is_not_the_nearest_cell_and_is_joint_over_points(
+    posterior: bktf.Posterior,
+) -> None:
     draws = posterior.draws_at(OFF_GRID)
     nearest = posterior.draws_at([[0.0, 0.0], [0.0, 0.0]])
     assert not np.any(draws[:, 0] == nearest[:, 0])
@@ -72,14 +85,20 @@ def test_the_same_call_gives_the_same_draws(posterior: bktf.Posterior) -> None:
 
 
 def test_quantiles_are_those_of_the_draws(posterior: bktf.Posterior) -> None:
-    np.testing.assert_array_equal(posterior.quantile(OFF_GRID, [0.1, 0.9]), np.quantile(posterior.draws_at(OFF_GRID), [0.1, 0.9], axis=0))
+    np.testing.assert_array_equal(
+        posterior.quantile(OFF_GRID, [0.1, 0.9]),
+        np.quantile(posterior.draws_at(OFF_GRID), [0.1, 0.9], axis=0),
+    )
 
 
 def test_the_induced_kernel_is_the_papers(posterior: bktf.Posterior) -> None:
     """k(x, x′) = Σ λ² Π g(x) g(x′), here for two grid points, in squared units of y."""
     g0, g1 = posterior.factors
     x, x2 = (3, 1), (7, 4)
-    expected = np.sum(posterior.weights**2 * g0[:, :, x[0]] * g1[:, :, x[1]] * g0[:, :, x2[0]] * g1[:, :, x2[1]], axis=1)
+    expected = np.sum(
+        posterior.weights**2 * g0[:, :, x[0]] * g1[:, :, x[1]] * g0[:, :, x2[0]] * g1[:, :, x2[1]],
+        axis=1,
+    )
     scale = posterior.standardisation.scale
     got = posterior.kernel([[AXES[0][3], AXES[1][1]]], [[AXES[0][7], AXES[1][4]]])
     np.testing.assert_allclose(got[:, 0, 0], scale**2 * expected, rtol=1e-10)
@@ -121,12 +140,16 @@ def test_alignment_never_mixes_components_with_different_active_sets() -> None:
 
 def test_diagnostics_cover_f_noise_and_sorted_summaries(posterior: bktf.Posterior) -> None:
     report = posterior.diagnostics()
-    assert {"f[0]", "f[13]", "noise_std", "component_size[2]", "lengthscale[1, 2]"} <= set(report.names)
+    assert {"f[0]", "f[13]", "noise_std", "component_size[2]", "lengthscale[1, 2]"} <= set(
+        report.names
+    )
     assert len(report.names) == len(report.rhat) == len(report.ess)
     assert "R-hat" in str(report)
 
 
-def test_label_free_quantities_do_not_change_when_components_trade_places(posterior: bktf.Posterior) -> None:
+def test_label_free_quantities_do_not_change_when_components_trade_places(
+    posterior: bktf.Posterior,
+) -> None:
     from dataclasses import replace
 
     order, draws = [2, 0, 1], posterior.draws.components
@@ -146,10 +169,18 @@ def test_label_free_quantities_do_not_change_when_components_trade_places(poster
 def test_leave_one_out_predicts_each_point_from_the_others() -> None:
     posterior = fitted()
     result = bktf.leave_one_out(posterior)
-    assert result.mean.shape == result.std.shape == result.log_density.shape == result.pit.shape == (14,)
+    assert (
+        result.mean.shape
+        == result.std.shape
+        == result.log_density.shape
+        == result.pit.shape
+        == (14,)
+    )
     assert np.all((result.pit >= 0) & (result.pit <= 1))
     in_sample = np.abs(posterior.mean(posterior.X) - posterior.y)
-    assert np.mean(np.abs(result.mean - result.y)) > np.mean(in_sample)  # at least six times as large (30 seeds)
+    assert np.mean(np.abs(result.mean - result.y)) > np.mean(
+        in_sample
+    )  # at least six times as large (30 seeds)
     assert "coverage" in str(result)
     some = bktf.leave_one_out(posterior, index=[3, 5])
     np.testing.assert_array_equal(some.mean, result.mean[[3, 5]])
@@ -182,9 +213,14 @@ def test_a_saved_posterior_comes_back_the_same(settings: dict[str, object], tmp_
     assert (back.seed, back.priors, back.spec.lengths, back.spec.noise_std, back.rank) == (
         posterior.seed, posterior.priors, posterior.spec.lengths, posterior.spec.noise_std, posterior.rank
     )  # fmt: skip
-    assert [getattr(back.spec, name) for name in FLAGS] == [getattr(posterior.spec, name) for name in FLAGS]
+    assert [getattr(back.spec, name) for name in FLAGS] == [
+        getattr(posterior.spec, name) for name in FLAGS
+    ]
     again = {"warm_start": back, "n_sweeps": 5, "n_burn_in": 2}
-    np.testing.assert_array_equal(fitted(**settings, **again).weights, fitted(**settings, **{**again, "warm_start": posterior}).weights)
+    np.testing.assert_array_equal(
+        fitted(**settings, **again).weights,
+        fitted(**settings, **{**again, "warm_start": posterior}).weights,
+    )
     assert [p.name for p in tmp_path.iterdir()] == ["posterior.npz"]
 
 
@@ -199,7 +235,9 @@ def test_a_file_that_is_no_posterior_is_refused(tmp_path: Path) -> None:
         bktf.load(tmp_path / "missing.npz")
 
 
-def test_a_failed_save_leaves_the_old_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_save_leaves_the_old_file_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     posterior = fitted(n_sweeps=6, n_burn_in=3)
     path = tmp_path / "posterior.npz"
     posterior.save(path)

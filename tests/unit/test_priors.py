@@ -1,7 +1,9 @@
 """The sampler's priors are those that `Priors` documents.
 
-Prior preservation draws from the same `Problem` that the updates read, so a wrong number in it would go unnoticed there. Here every formula
-of the documentation is written out again: for the numbers in `Problem`, and for the distribution of draws from the prior.
+Prior preservation draws from the same `Problem` that the updates read, so a wrong number in it
+would go unnoticed there. Here every formula
+of the documentation is written out again: for the numbers in `Problem`, and for the distribution of
+    draws from the prior.
 """
 
 import math
@@ -43,9 +45,16 @@ SPACES = {
 }
 
 
-def problem_of(kernels: list[str], priors: Priors, active: list[tuple[int, ...]] | None = None, **settings: Any) -> Problem:
-    """A problem with three observations on axes of three points; components of all dimensions, or with these active ones."""
-    return make_component_problem(ModelSpec(active=active, priors=priors, **settings), data_of(kernels)).problem
+def problem_of(
+    kernels: list[str], priors: Priors, active: list[tuple[int, ...]] | None = None, **settings: Any
+) -> Problem:
+    """A problem with three observations on axes of three points.
+
+    Components of all dimensions, or with these active ones.
+    """
+    return make_component_problem(
+        ModelSpec(active=active, priors=priors, **settings), data_of(kernels)
+    ).problem
 
 
 def process_problem_of(kernels: list[str], priors: Priors) -> ProcessProblem:
@@ -56,40 +65,58 @@ def process_problem_of(kernels: list[str], priors: Priors) -> ProcessProblem:
 def data_of(kernels: list[str]) -> Data:
     """Three observations on axes of three points."""
     resolved = resolve_kernels(kernels, [3] * len(kernels))
-    axes = tuple(Axis(np.array([0.0, 1.0, 2.0]) if k.on_levels else np.array([10.0, 14.0, 30.0]), k) for k in resolved)
+    axes = tuple(
+        Axis(np.array([0.0, 1.0, 2.0]) if k.on_levels else np.array([10.0, 14.0, 30.0]), k)
+        for k in resolved
+    )
     X = np.stack([axis.points[[0, 1, 2]] for axis in axes], axis=1)
     return Data(axes, X, np.zeros(3), None)
 
 
-# --- the numbers -------------------------------------------------------------------------------------------------------
+# --- the numbers
+# -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kernels", SPACES.values(), ids=SPACES.keys())
 @pytest.mark.parametrize("priors", [Priors(), UNUSUAL], ids=["default", "unusual"])
 @pytest.mark.parametrize("infinite_rank", [False, True])
-def test_priors_of_lengthscales_and_correlations_are_those_documented(kernels: list[str], priors: Priors, infinite_rank: bool) -> None:
+def test_priors_of_lengthscales_and_correlations_are_those_documented(
+    kernels: list[str], priors: Priors, infinite_rank: bool
+) -> None:
     problem = problem_of(kernels, priors, residual_process=True)
     process = process_problem_of(kernels, priors).model if infinite_rank else problem.process
     for d, name in enumerate(kernels):
-        if name == "categorical":  # log ρ / (1 − ρ) ~ N(mean, var), in the components and in the process
+        if (
+            name == "categorical"
+        ):  # log ρ / (1 − ρ) ~ N(mean, var), in the components and in the process
             assert problem.log_means[d] == process.log_means[d] == priors.correlation_logit_mean
             assert problem.log_vars[d] == process.log_vars[d] == priors.correlation_logit_var
         else:  # log l ~ N(mean, var); log l / √D ~ N(mean, var) in the process
             assert problem.log_means[d] == priors.lengthscale_log_mean
             assert problem.log_vars[d] == priors.lengthscale_log_var
             l_over_root_d = math.exp(process.log_means[d]) / len(kernels) ** 0.5
-            assert math.log(l_over_root_d) == pytest.approx(priors.process_lengthscale_log_mean, abs=1e-12)
+            assert math.log(l_over_root_d) == pytest.approx(
+                priors.process_lengthscale_log_mean, abs=1e-12
+            )
             assert process.log_vars[d] == priors.process_lengthscale_log_var
             start, end = problem.starts[d : d + 2]
-            np.testing.assert_allclose(problem.coords[start:end], [0.0, 0.2, 1.0])  # inputs scaled to [0, 1]
+            np.testing.assert_allclose(
+                problem.coords[start:end], [0.0, 0.2, 1.0]
+            )  # inputs scaled to [0, 1]
 
 
 @pytest.mark.parametrize("kernels", SPACES.values(), ids=SPACES.keys())
 @pytest.mark.parametrize("priors", [Priors(), UNUSUAL], ids=["default", "unusual"])
 @pytest.mark.parametrize("infinite_rank", [False, True])
-def test_priors_of_size_and_share_of_the_process_are_those_documented(kernels: list[str], priors: Priors, infinite_rank: bool) -> None:
+def test_priors_of_size_and_share_of_the_process_are_those_documented(
+    kernels: list[str], priors: Priors, infinite_rank: bool
+) -> None:
     n_dims = len(kernels)
-    own = process_problem_of(kernels, priors).model if infinite_rank else problem_of(kernels, priors, residual_process=True).process
+    own = (
+        process_problem_of(kernels, priors).model
+        if infinite_rank
+        else problem_of(kernels, priors, residual_process=True).process
+    )
     assert own.log_means.shape == own.log_vars.shape == (n_dims + 2,)
     assert own.log_means[n_dims] == priors.process_size_log_mean
     assert own.log_vars[n_dims] == priors.process_size_log_var
@@ -105,20 +132,43 @@ def test_by_default_the_odds_of_the_constant_share_are_half_the_number_of_axes(n
 
 
 def test_the_centre_of_the_prior_of_the_share_stays_inside_its_range() -> None:
-    """Log odds of the share lie in (−8, 8); where log D would push the centre beyond 7 it stays at 7."""
-    assert process_problem_of(["matern52"] * 30, Priors(process_share_logit_mean=3.9)).model.log_means[-1] == 7.0
-    below = process_problem_of(["matern52"] * 20, Priors(process_share_logit_mean=3.9)).model.log_means[-1]
+    """Log odds of the share lie in (−8, 8).
+
+    Where log D would push the centre beyond 7 it stays at 7.
+    """
+    assert (
+        process_problem_of(["matern52"] * 30, Priors(process_share_logit_mean=3.9)).model.log_means[
+            -1
+        ]
+        == 7.0
+    )
+    below = process_problem_of(
+        ["matern52"] * 20, Priors(process_share_logit_mean=3.9)
+    ).model.log_means[-1]
     assert below == pytest.approx(3.9 + math.log(20))
 
 
 @pytest.mark.parametrize("priors", [Priors(), UNUSUAL], ids=["default", "unusual"])
 @pytest.mark.parametrize("residual_process", [False, True])
-def test_priors_of_noise_weights_and_offsets_are_those_documented(priors: Priors, residual_process: bool) -> None:
-    problem = problem_of(["matern32", "categorical"], priors, residual_process=residual_process, offsets=True, adapt_rank=True)
+def test_priors_of_noise_weights_and_offsets_are_those_documented(
+    priors: Priors, residual_process: bool
+) -> None:
+    problem = problem_of(
+        ["matern32", "categorical"],
+        priors,
+        residual_process=residual_process,
+        offsets=True,
+        adapt_rank=True,
+    )
     assert problem.noise_shape == priors.noise_shape
-    assert problem.noise_rate == (priors.process_noise_rate if residual_process else priors.noise_rate)
+    assert problem.noise_rate == (
+        priors.process_noise_rate if residual_process else priors.noise_rate
+    )
     assert problem.weight_var == priors.weight_var
-    assert (problem.shrinkage_first, problem.shrinkage_rest) == (priors.shrinkage_first, priors.shrinkage_rest)
+    assert (problem.shrinkage_first, problem.shrinkage_rest) == (
+        priors.shrinkage_first,
+        priors.shrinkage_rest,
+    )
     assert (problem.offset_mean, problem.offset_var) == (priors.offset_mean, priors.offset_var)
     assert problem.offset.all()
     assert problem.shrunk.all()
@@ -128,21 +178,31 @@ def test_priors_of_noise_weights_and_offsets_are_those_documented(priors: Priors
 @pytest.mark.parametrize("priors", [Priors(), UNUSUAL], ids=["default", "unusual"])
 def test_priors_of_noise_at_infinite_rank_are_those_documented(priors: Priors) -> None:
     problem = process_problem_of(["matern52", "categorical"], priors)
-    assert (problem.noise_shape, problem.noise_rate, problem.noise_known) == (priors.noise_shape, priors.process_noise_rate, 0)
+    assert (problem.noise_shape, problem.noise_rate, problem.noise_known) == (
+        priors.noise_shape,
+        priors.process_noise_rate,
+        0,
+    )
 
 
 def test_the_documented_defaults_are_the_defaults() -> None:
     default = Priors()
     assert (default.noise_shape, default.noise_rate) == (1.0, 0.01)
     assert (default.correlation_logit_mean, default.correlation_logit_var) == (0.0, 2.0)
-    rho = stats.norm(0, math.sqrt(2)).cdf(np.log(np.arange(1, 10) / np.arange(9, 0, -1)))  # chance of ρ < 0.1, 0.2, …, 0.9
-    np.testing.assert_allclose(rho, np.arange(1, 10) / 10, atol=0.06)  # spread almost evenly over (0, 1)
+    rho = stats.norm(0, math.sqrt(2)).cdf(
+        np.log(np.arange(1, 10) / np.arange(9, 0, -1))
+    )  # chance of ρ < 0.1, 0.2, …, 0.9
+    np.testing.assert_allclose(
+        rho, np.arange(1, 10) / 10, atol=0.06
+    )  # spread almost evenly over (0, 1)
 
 
-# --- draws from the prior ----------------------------------------------------------------------------------------------
+# --- draws from the prior
+# ----------------------------------------------------------------------------------------------
 
 N = 4000
-LEVEL = 1e-6  # of at most 70 p-values in this file: one is below it by chance with a probability of 7e-5
+# Of at most 70 p-values in this file: one is below it by chance with a probability of 7e-5
+LEVEL = 1e-6
 
 
 class PriorDraws(NamedTuple):
@@ -169,8 +229,13 @@ def draw_many(problem: Problem, seed: int) -> PriorDraws:
 
 
 @compiled
-def fill_with_draws(problem: Problem, state: State, draws: PriorDraws, rng: np.random.Generator) -> None:
-    """Write draws from the prior into draws; compiled, because to hand over a problem takes longer than a draw."""
+def fill_with_draws(
+    problem: Problem, state: State, draws: PriorDraws, rng: np.random.Generator
+) -> None:
+    """Write draws from the prior into draws.
+
+    Compiled, because to hand over a problem takes longer than a draw.
+    """
     n_components, n_dims = problem.active.shape
     for k in range(draws.noise_precision.size):
         gibbs.draw_prior(problem, state, rng)
@@ -212,36 +277,83 @@ def test_draws_of_components_are_distributed_as_documented(priors: Priors) -> No
         check(draws.log_lengthscales[:, c, 0], lengthscale, f"length-scale of component {c}")
         odds = normal_cut(priors.correlation_logit_mean, priors.correlation_logit_var, low, high)
         check(draws.log_lengthscales[:, c, 1], odds, f"odds of component {c}")
-        check(draws.weights[:, c], stats.norm(0, math.sqrt(priors.weight_var)), f"weight of component {c}")
-    check(draws.noise_precision, stats.gamma(priors.noise_shape, scale=1 / priors.noise_rate), "noise precision")
+        check(
+            draws.weights[:, c],
+            stats.norm(0, math.sqrt(priors.weight_var)),
+            f"weight of component {c}",
+        )
+    check(
+        draws.noise_precision,
+        stats.gamma(priors.noise_shape, scale=1 / priors.noise_rate),
+        "noise precision",
+    )
     assert not draws.offsets.any()
 
 
 @pytest.mark.parametrize("priors", [Priors(), UNUSUAL, WIDE], ids=["default", "unusual", "wide"])
 def test_draws_of_the_residual_process_are_distributed_as_documented(priors: Priors) -> None:
-    draws = draw_many(problem_of(["matern32", "categorical", "matern32"], priors, [(0, 1, 2)], residual_process=True), 2)
+    draws = draw_many(
+        problem_of(
+            ["matern32", "categorical", "matern32"], priors, [(0, 1, 2)], residual_process=True
+        ),
+        2,
+    )
     low, high = math.log(1e-3), math.log(1e3)
-    lengthscale = normal_cut(priors.process_lengthscale_log_mean + math.log(math.sqrt(3)), priors.process_lengthscale_log_var, low, high)
+    lengthscale = normal_cut(
+        priors.process_lengthscale_log_mean + math.log(math.sqrt(3)),
+        priors.process_lengthscale_log_var,
+        low,
+        high,
+    )
     check(draws.process_logs[:, 0], lengthscale, "length-scale of the first axis")
     check(draws.process_logs[:, 2], lengthscale, "length-scale of the third axis")
-    check(draws.process_logs[:, 1], normal_cut(priors.correlation_logit_mean, priors.correlation_logit_var, low, high), "odds")
-    check(draws.process_logs[:, 3], stats.norm(priors.process_size_log_mean, math.sqrt(priors.process_size_log_var)), "log variance")
+    check(
+        draws.process_logs[:, 1],
+        normal_cut(priors.correlation_logit_mean, priors.correlation_logit_var, low, high),
+        "odds",
+    )
+    check(
+        draws.process_logs[:, 3],
+        stats.norm(priors.process_size_log_mean, math.sqrt(priors.process_size_log_var)),
+        "log variance",
+    )
     check(draws.process_logs[:, 4] - math.log(3), normal_cut(
         priors.process_share_logit_mean, priors.process_share_logit_var, -8 - math.log(3), 8 - math.log(3)), "share")  # fmt: skip
-    check(draws.process / np.exp(draws.process_logs[:, 3] / 2), stats.norm(), "values by their standard deviation")
-    check(draws.noise_precision, stats.gamma(priors.noise_shape, scale=1 / priors.process_noise_rate), "noise precision")
+    check(
+        draws.process / np.exp(draws.process_logs[:, 3] / 2),
+        stats.norm(),
+        "values by their standard deviation",
+    )
+    check(
+        draws.noise_precision,
+        stats.gamma(priors.noise_shape, scale=1 / priors.process_noise_rate),
+        "noise precision",
+    )
 
 
 @pytest.mark.parametrize("priors", [Priors(), UNUSUAL], ids=["default", "unusual"])
 def test_draws_of_shrunk_weights_are_distributed_as_documented(priors: Priors) -> None:
-    draws = draw_many(problem_of(["matern32", "matern32"], priors, [(0, 1), (0,), (0, 1), (0, 1)], adapt_rank=True), 3)
+    draws = draw_many(
+        problem_of(
+            ["matern32", "matern32"], priors, [(0, 1), (0,), (0, 1), (0, 1)], adapt_rank=True
+        ),
+        3,
+    )
     delta = stats.gamma(priors.shrinkage_first), stats.gamma(priors.shrinkage_rest)
     product = np.ones(N)
     for place, c in enumerate([0, 2, 3]):
         check(draws.shrinkage[:, c], delta[min(place, 1)], f"shrinkage of component {c}")
         product = product * draws.shrinkage[:, c]
-        check(draws.weights[:, c] * np.sqrt(product / priors.weight_var), stats.norm(), f"weight of component {c}")
-    check(draws.weights[:, 1], stats.norm(0, math.sqrt(priors.weight_var)), "weight of the component of one dimension")
+        check(
+            draws.weights[:, c] * np.sqrt(product / priors.weight_var),
+            stats.norm(),
+            f"weight of component {c}",
+        )
+    check(
+        draws.weights[:, 1],
+        stats.norm(0, math.sqrt(priors.weight_var)),
+        "weight of the component of one dimension",
+    )
 
 
 @pytest.mark.parametrize("priors", [Priors(), UNUSUAL], ids=["default", "unusual"])
@@ -249,4 +361,8 @@ def test_draws_of_offsets_are_distributed_as_documented(priors: Priors) -> None:
     draws = draw_many(problem_of(["matern32", "categorical"], priors, offsets=True), 4)
     for c in range(2):
         for d in range(2):
-            check(draws.offsets[:, c, d], stats.norm(priors.offset_mean, math.sqrt(priors.offset_var)), f"offset of {c}, {d}")
+            check(
+                draws.offsets[:, c, d],
+                stats.norm(priors.offset_mean, math.sqrt(priors.offset_var)),
+                f"offset of {c}, {d}",
+            )

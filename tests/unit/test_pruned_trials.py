@@ -16,10 +16,14 @@ def completed(value: float, reports: list[float]) -> FrozenTrial:
 
 
 def pruned(reports: list[float]) -> FrozenTrial:
-    return optuna.create_trial(state=TrialState.PRUNED, intermediate_values=dict(enumerate(reports)))
+    return optuna.create_trial(
+        state=TrialState.PRUNED, intermediate_values=dict(enumerate(reports))
+    )
 
 
-def translated(pruned: list[FrozenTrial], completed: list[FrozenTrial], maximize: bool) -> list[float | None]:
+def translated(
+    pruned: list[FrozenTrial], completed: list[FrozenTrial], maximize: bool
+) -> list[float | None]:
     """The values of pruned trials in the user's direction."""
     sign = 1.0 if maximize else -1.0
     converter = TrialConverter((), Objective(direction="maximize" if maximize else "minimize"))
@@ -40,7 +44,9 @@ def test_reports_on_another_scale_are_translated(seed: int, maximize: bool) -> N
     done = [completed(y, [0.5 * y - 3, 0.01 * y + 1]) for y in final]
     for truth in rng.uniform(12, 30, 5):
         expected = min(truth, final.max()) if maximize else max(truth, final.min())
-        assert translated([pruned([0.5 * truth - 3, 0.01 * truth + 1])], done, maximize) == [pytest.approx(expected)]
+        assert translated([pruned([0.5 * truth - 3, 0.01 * truth + 1])], done, maximize) == [
+            pytest.approx(expected)
+        ]
         assert translated([pruned([0.5 * truth - 3])], done, maximize) == [pytest.approx(expected)]
 
 
@@ -60,7 +66,9 @@ def test_reports_that_say_nothing_of_the_value_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_reports_count_where_the_line_through_the_other_pairs_predicts_each_value(seed: int) -> None:
+def test_reports_count_where_the_line_through_the_other_pairs_predicts_each_value(
+    seed: int,
+) -> None:
     """Few pairs of which one stands far out: the line fits them, but does not predict that one."""
     rng = np.random.default_rng(seeded(seed))
     n_left_out, n_fitting = 0, 0
@@ -89,11 +97,20 @@ def test_with_few_pairs_they_rank_behind_all_completed_ones_as_with_tpe(maximize
     values = translated([early_bad, further, early_good], done, maximize)
     assert all(value is not None for value in values)
     bad, far, good = (-value if maximize else value for value in values if value is not None)
-    assert max(-t.value if maximize else t.value for t in done if t.value is not None) < far < good < bad
+    assert (
+        max(-t.value if maximize else t.value for t in done if t.value is not None)
+        < far
+        < good
+        < bad
+    )
 
 
 def test_before_any_trial_has_completed_reports_count_as_they_are() -> None:
-    assert translated([pruned([3.0, 2.0]), pruned([np.nan]), pruned([])], [], False) == [2.0, None, None]
+    assert translated([pruned([3.0, 2.0]), pruned([np.nan]), pruned([])], [], False) == [
+        2.0,
+        None,
+        None,
+    ]
 
 
 def test_steps_that_completed_trials_do_not_share_fall_back_to_one_that_they_do() -> None:
@@ -102,5 +119,9 @@ def test_steps_that_completed_trials_do_not_share_fall_back_to_one_that_they_do(
 
 
 def test_constant_values_and_constant_reports_are_no_relation_to_trip_over() -> None:
-    assert translated([pruned([9.0])], [completed(2.0, [float(i)]) for i in range(6)], False) == [2.0]
-    assert translated([pruned([9.0])], [completed(float(i), [1.0]) for i in range(6)], False) == [None]
+    assert translated([pruned([9.0])], [completed(2.0, [float(i)]) for i in range(6)], False) == [
+        2.0
+    ]
+    assert translated([pruned([9.0])], [completed(float(i), [1.0]) for i in range(6)], False) == [
+        None
+    ]

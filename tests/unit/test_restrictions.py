@@ -45,10 +45,14 @@ def test_the_choice_is_the_best_feasible_cell(acquisition: str, seed: int) -> No
     posterior = small(seed)
     points = grid(posterior)
     allowed = (points.sum(axis=1) < 1.2) & ~seen(posterior, points)
-    choice = acq.choose(posterior, acquisition, exclude=posterior.X, feasible=lambda p: bool(p.sum() < 1.2))
+    choice = acq.choose(
+        posterior, acquisition, exclude=posterior.X, feasible=lambda p: bool(p.sum() < 1.2)
+    )
     assert choice.point is not None
     assert choice.exact
-    assert choice.value == pytest.approx(score(posterior, points[allowed], acquisition).max(), rel=1e-9)
+    assert choice.value == pytest.approx(
+        score(posterior, points[allowed], acquisition).max(), rel=1e-9
+    )
     assert choice.point.sum() < 1.2
 
 
@@ -69,17 +73,24 @@ def test_expected_improvement_is_weighted_by_the_chance_of_success(seed: int) ->
     assert unlikely.point[0] <= 0.5
 
 
-def test_ascent_finds_nearly_what_enumeration_finds_under_restrictions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ascent_finds_nearly_what_enumeration_finds_under_restrictions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     shares = []
     for seed in range(16):
         posterior = small(seed, sizes=(9, 8, 7, 6), n=20)
-        whole = acq.choose(posterior, "ei", exclude=posterior.X, feasible=lambda p: bool(p[0] + p[1] < 1))
+        whole = acq.choose(
+            posterior, "ei", exclude=posterior.X, feasible=lambda p: bool(p[0] + p[1] < 1)
+        )
         with monkeypatch.context() as patch:
             patch.setattr(grid_search, "MAX_COMPARED", 0)
-            climbed = acq.choose(posterior, "ei", exclude=posterior.X, feasible=lambda p: bool(p[0] + p[1] < 1))
+            climbed = acq.choose(
+                posterior, "ei", exclude=posterior.X, feasible=lambda p: bool(p[0] + p[1] < 1)
+            )
         assert (whole.method, climbed.method) == ("restricted enumeration", "restricted ascent")
         shares.append(climbed.value / whole.value)
-    # Below 0.97 in 2 of 80 cases, 0.72 the least; a random cell has 0.001. Were it one in 25, six of sixteen had a chance of 3e-5.
+    # Below 0.97 in 2 of 80 cases, 0.72 the least; a random cell has 0.001. Were it one in 25, six
+    # of sixteen had a chance of 3e-5.
     assert sum(share < 0.97 for share in shares) <= 5
     assert np.mean(shares) > 0.9  # 0.996 ± 0.008
 
@@ -104,8 +115,12 @@ def test_fixed_axes_keep_their_value(acquisition: str) -> None:
     if acquisition in ("ei", "ucb", "max"):
         points = grid(posterior)
         free = ~seen(posterior, points) & (points[:, 1] == 0.25)
-        assert choice.value == pytest.approx(score(posterior, points[free], acquisition).max(), rel=1e-9)
-    both = acq.choose(posterior, acquisition, fixed={0: 0.2, 2: 1.0}, feasible=lambda p: bool(p[1] < 0.6))
+        assert choice.value == pytest.approx(
+            score(posterior, points[free], acquisition).max(), rel=1e-9
+        )
+    both = acq.choose(
+        posterior, acquisition, fixed={0: 0.2, 2: 1.0}, feasible=lambda p: bool(p[1] < 0.6)
+    )
     assert both.point is not None
     assert both.point[[0, 2]].tolist() == [0.2, 1.0]
     assert both.point[1] < 0.6

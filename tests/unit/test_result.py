@@ -32,10 +32,15 @@ def test_the_expected_best_is_the_tried_point_with_the_best_posterior_mean(direc
 
 
 def test_the_summary_names_the_expected_best_where_it_is_another_point() -> None:
-    """The noise is known, and three times the signal. The points differ for 7 of 24 seeds; for none of 40 with a chance of 1e-6."""
+    """The noise is known, and three times the signal. The points differ for 7 of 24 seeds.
+
+    For none of 40 with a chance of 1e-6.
+    """
     for seed in range(40):
         space = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
-        result = bktf.minimize(noisy_bowl(seed), space, 14, seed=seeded(seed), n_startup_trials=14, noise_std=0.5)
+        result = bktf.minimize(
+            noisy_bowl(seed), space, 14, seed=seeded(seed), n_startup_trials=14, noise_std=0.5
+        )
         if "on average, of another point" in repr(result):
             assert f"{result.fun_expected:.6g} on average" in repr(result)
             assert result.x_expected != result.x
@@ -58,12 +63,18 @@ def test_a_continuous_space_is_never_said_to_be_exhausted() -> None:
     """A sum of continuous parameters that random points do not meet: the error says what to do, not that every point was tried."""
     study = optuna.create_study(
         sampler=bktf.BKTFSampler(
-            seed=seeded(0), search_space={n: FloatDistribution(0, 1) for n in "ab"}, feasible=lambda p: p["a"] + p["b"] == 1.0
+            seed=seeded(0),
+            search_space={n: FloatDistribution(0, 1) for n in "ab"},
+            feasible=lambda p: p["a"] + p["b"] == 1.0,
         )
     )
     for a in np.linspace(0, 1, 9).tolist():
         params = {"a": a, "b": 1.0 - a}
-        study.add_trial(optuna.create_trial(params=params, distributions={n: FloatDistribution(0, 1) for n in "ab"}, value=a * a))
+        study.add_trial(
+            optuna.create_trial(
+                params=params, distributions={n: FloatDistribution(0, 1) for n in "ab"}, value=a * a
+            )
+        )
     with pytest.raises(ValueError, match="leave out a parameter that the others determine"):
         study.ask({n: FloatDistribution(0, 1) for n in "ab"})
 

@@ -37,7 +37,10 @@ class ClimbingTable(Table):
     """The same with an ascent that never leaves its starts."""
 
     def climb(self, cells: Ints, values: Floats, excluded: Ints) -> tuple[Ints, Floats]:
-        assert all((excluded == cell).all(axis=1).any() == (value == -np.inf) for cell, value in zip(cells, values, strict=True))
+        assert all(
+            (excluded == cell).all(axis=1).any() == (value == -np.inf)
+            for cell, value in zip(cells, values, strict=True)
+        )
         return cells, values
 
 
@@ -47,12 +50,16 @@ def everything(sizes: tuple[int, ...]) -> Ints:
 
 def test_a_weighted_score_promises_less_beyond_the_worst_value_and_keeps_what_is_below() -> None:
     plain = np.array([-3.0, -1.0, 0.5, 4.0])
-    score = ChanceWeighted(Table(plain), lambda cells: np.array([0.5, 0.5, 0.1, 0.5])[cells[:, 0]], -1.0)
+    score = ChanceWeighted(
+        Table(plain), lambda cells: np.array([0.5, 0.5, 0.1, 0.5])[cells[:, 0]], -1.0
+    )
     np.testing.assert_allclose(score.values(np.arange(4)[:, None]), [-3.0, -1.0, -0.85, 1.5])
 
 
 def test_a_logarithm_is_weighted_by_the_logarithm_of_the_chance_and_stays_finite() -> None:
-    score = ChanceWeighted(Table(np.zeros(3), is_log=True), lambda cells: np.array([0.0, 0.25, 7.0])[cells[:, 0]], 0.0)
+    score = ChanceWeighted(
+        Table(np.zeros(3), is_log=True), lambda cells: np.array([0.0, 0.25, 7.0])[cells[:, 0]], 0.0
+    )
     values = score.values(np.arange(3)[:, None])
     np.testing.assert_allclose(values[1:], [np.log(0.25), 0.0])
     assert np.isfinite(values[0])
@@ -72,7 +79,9 @@ def test_the_best_allowed_is_asked_for_in_the_order_of_values() -> None:
         allowed = rng.random(20) < 0.3
         asked: list[int] = []
 
-        def is_allowed(cell: Ints, asked: list[int] = asked, allowed: NDArray[np.bool_] = allowed) -> bool:
+        def is_allowed(
+            cell: Ints, asked: list[int] = asked, allowed: NDArray[np.bool_] = allowed
+        ) -> bool:
             asked.append(int(cell[0]))
             return bool(allowed[cell[0]])
 
@@ -96,7 +105,12 @@ def test_a_step_of_an_ascent_never_lowers_the_value_and_keeps_to_allowed_cells()
         allowed[start] = True
         lines = [(d, np.arange(m)) for d, m in enumerate(table.shape)]
         is_allowed = Table(allowed.astype(float)).values
-        cell, value = climb_once(Table(table).values, lines, (np.array(start), table[start]), lambda c: bool(is_allowed(c[None])[0]))  # noqa: B023
+        cell, value = climb_once(
+            Table(table).values,
+            lines,
+            (np.array(start), table[start]),
+            lambda c: bool(is_allowed(c[None])[0]),  # noqa: B023
+        )
         assert allowed[tuple(cell)]
         assert value == table[tuple(cell)] >= table[start]
         first = np.where(allowed[:, start[1], start[2]], table[:, start[1], start[2]], -np.inf)
@@ -104,7 +118,9 @@ def test_a_step_of_an_ascent_never_lowers_the_value_and_keeps_to_allowed_cells()
 
 
 @pytest.mark.parametrize("n_enumerable", [0, 1000])
-def test_a_search_finds_the_best_of_allowed_cells_with_and_without_a_pool(n_enumerable: int) -> None:
+def test_a_search_finds_the_best_of_allowed_cells_with_and_without_a_pool(
+    n_enumerable: int,
+) -> None:
     rng = np.random.default_rng(seeded(2))
     sizes = (6, 5, 4)
     for _ in range(10):
@@ -120,10 +136,18 @@ def test_a_search_finds_the_best_of_allowed_cells_with_and_without_a_pool(n_enum
         assert found.score == table[tuple(found.at)]
         assert free[tuple(found.at)]
         assert found.is_exact == (n_enumerable > 0)
-        assert found.score == table[free].max()  # the ascent too: 512 starts see nearly all of 120 cells
+        assert (
+            found.score == table[free].max()
+        )  # the ascent too: 512 starts see nearly all of 120 cells
         pool = np.argwhere(feasible)
         for known in (None, pool):
-            restricted = Grid(sizes, excluded, incumbents, lambda c, feasible=feasible: bool(feasible[tuple(c)]), known)  # type: ignore[misc]
+            restricted = Grid(
+                sizes,
+                excluded,
+                incumbents,
+                lambda c, feasible=feasible: bool(feasible[tuple(c)]),
+                known,
+            )  # type: ignore[misc]
             scored = Table(table)
             best = search_grid(scored, restricted, rng)
             assert best.score == table[free & feasible].max()
@@ -138,10 +162,14 @@ def test_where_compiled_ascents_are_walled_in_another_cell_is_found() -> None:
     excluded = {tuple(c) for c in everything(sizes).tolist()} - {last}
     table = np.zeros(sizes)
     rng = np.random.default_rng(seeded(3))
-    found = search_grid(ClimbingTable(table), Grid(sizes, excluded, np.zeros((1, 2), dtype=np.int64)), rng)
+    found = search_grid(
+        ClimbingTable(table), Grid(sizes, excluded, np.zeros((1, 2), dtype=np.int64)), rng
+    )
     assert found.at is not None
     assert tuple(found.at) == last
-    nothing = search_grid(ClimbingTable(table), Grid(sizes, excluded | {last}, np.zeros((1, 2), dtype=np.int64)), rng)
+    nothing = search_grid(
+        ClimbingTable(table), Grid(sizes, excluded | {last}, np.zeros((1, 2), dtype=np.int64)), rng
+    )
     assert nothing.at is None
     assert (nothing.method, nothing.is_exact) == ("nothing left", True)
 
@@ -162,6 +190,8 @@ def test_only_the_view_reads_attributes_of_a_posterior() -> None:
         read = {
             node.attr
             for node in ast.walk(tree)
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "posterior"
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "posterior"
         }
         assert not read or path.name == "posterior_view.py", f"{path.name} reads {read}"

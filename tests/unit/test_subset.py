@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bktf.engine.observation_filters import BEST_SHARE, LATEST_SHARE, N_INCUMBENTS, NEAREST_SHARE, choose_subset
+from bktf.engine.observation_filters import (
+    BEST_SHARE,
+    LATEST_SHARE,
+    N_INCUMBENTS,
+    NEAREST_SHARE,
+    choose_subset,
+)
 from seeds import seeded
 
 Floats = NDArray[np.float64]
@@ -36,7 +42,9 @@ def test_the_subset_holds_the_best_the_latest_and_the_nearest(seed: int, on_leve
     best_first = np.argsort(-y)
     assert set(best_first[: round(BEST_SHARE * SIZE)]) <= set(kept)
     assert set(range(400 - round(LATEST_SHARE * SIZE), 400)) <= set(kept)
-    certain = set(best_first[: round(BEST_SHARE * SIZE)]) | set(range(400 - round(LATEST_SHARE * SIZE), 400))
+    certain = set(best_first[: round(BEST_SHARE * SIZE)]) | set(
+        range(400 - round(LATEST_SHARE * SIZE), 400)
+    )
     nearest = np.min([distances(X, on_levels, X[i]) for i in best_first[:N_INCUMBENTS]], axis=0)
     others = [i for i in np.argsort(nearest, kind="stable") if i not in certain]
     assert set(others[: round(NEAREST_SHARE * SIZE)]) <= set(kept)
@@ -55,7 +63,9 @@ def test_the_rest_of_the_subset_leaves_no_region_empty() -> None:
 
 
 @pytest.mark.parametrize("levels", [(1, 5, 9), (9, 1, 5), (5, 9, 1)])
-def test_the_rest_of_the_subset_does_not_know_the_numbers_of_levels(levels: tuple[int, ...]) -> None:
+def test_the_rest_of_the_subset_does_not_know_the_numbers_of_levels(
+    levels: tuple[int, ...],
+) -> None:
     """Of three points on further levels, the two that are farthest on the other axis are kept."""
     X = np.zeros((15, 2))
     X[:, 0] = np.linspace(0, 1e-3, 15)
@@ -78,13 +88,26 @@ def test_repeated_points_do_not_stop_the_choice() -> None:
 
 @pytest.mark.parametrize("on_levels", [ORDERED, MIXED])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_subset_is_that_of_the_rule_applied_one_point_at_a_time(seed: int, on_levels: Flags) -> None:
+def test_the_subset_is_that_of_the_rule_applied_one_point_at_a_time(
+    seed: int, on_levels: Flags
+) -> None:
     """Two different levels are 1 apart, whatever their numbers; the rest is filled farthest first."""
     X, y = observations(seed, 120)
-    apart = [[sum((a != b) if level else (a - b) ** 2 for a, b, level in zip(x, z, on_levels, strict=True)) for z in X] for x in X]
+    apart = [
+        [
+            sum(
+                (a != b) if level else (a - b) ** 2
+                for a, b, level in zip(x, z, on_levels, strict=True)
+            )
+            for z in X
+        ]
+        for x in X
+    ]
     size, best_first = 40, sorted(range(120), key=lambda i: -y[i])
     kept = set(best_first[:16]) | set(range(114, 120))
-    by_distance = sorted(range(120), key=lambda i: min(apart[i][j] for j in best_first[:N_INCUMBENTS]))
+    by_distance = sorted(
+        range(120), key=lambda i: min(apart[i][j] for j in best_first[:N_INCUMBENTS])
+    )
     kept |= set([i for i in by_distance if i not in kept][:8])
     while len(kept) < size:
         left = [i for i in range(120) if i not in kept]

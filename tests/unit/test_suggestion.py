@@ -38,7 +38,9 @@ def with_short_process(settings: EngineSettings) -> EngineSettings:
     return replace(settings, process=replace(settings.process, n_sweeps=8, n_burn_in=4))
 
 
-QUICK = with_short_process(make_settings("default", {"n_sweeps": 12, "n_burn_in": 6, "n_chains": 2}))
+QUICK = with_short_process(
+    make_settings("default", {"n_sweeps": 12, "n_burn_in": 6, "n_chains": 2})
+)
 
 
 def engine_of(
@@ -76,10 +78,13 @@ class FakeSuccess:
 
 
 @pytest.mark.parametrize(
-    ("draws", "chance"), [([0.5], 0.5), ([0.0], 1 / (1 + np.exp(6))), ([1.0], 1 / (1 + np.exp(-6))), ([0.0, 1.0], 0.5)]
+    ("draws", "chance"),
+    [([0.5], 0.5), ([0.0], 1 / (1 + np.exp(6))), ([1.0], 1 / (1 + np.exp(-6))), ([0.0, 1.0], 0.5)],
 )
 @pytest.mark.parametrize("power", [1.0, 12.0])
-def test_the_chance_of_success_is_even_half_way_and_raised_to_its_power(draws: list[float], chance: float, power: float) -> None:
+def test_the_chance_of_success_is_even_half_way_and_raised_to_its_power(
+    draws: list[float], chance: float, power: float
+) -> None:
     found = Chance(cast(Posterior, FakeSuccess(draws)), power)(np.zeros((2, 2)))
     np.testing.assert_allclose(found, [chance**power] * 2, rtol=1e-12)
 
@@ -95,8 +100,13 @@ def test_the_chance_of_success_is_small_where_trials_failed() -> None:
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
-def test_the_improvement_that_is_said_is_that_of_a_trial_that_succeeds(direction: Direction) -> None:
-    """With so few draws that all of them choose; failures weigh on the choice and not on what it promises."""
+def test_the_improvement_that_is_said_is_that_of_a_trial_that_succeeds(
+    direction: Direction,
+) -> None:
+    """With so few draws that all of them choose.
+
+    Failures weigh on the choice and not on what it promises.
+    """
     settings = with_short_process(EngineSettings(rank=math.inf, compress=False))
     X = np.array([[i, (3 * i) % 9] for i in range(9)], dtype=float)
     history = History(X[:6], X[:6].sum(axis=1), X[6:], X, NONE)
@@ -106,7 +116,9 @@ def test_the_improvement_that_is_said_is_that_of_a_trial_that_succeeds(direction
     assert model.posterior is not None
     assert model.chance is not None
     assert model.chance(found.point[None])[0] < 1 - 1e-4
-    assert found.expected_improvement == pytest.approx(model.posterior.expected_improvement(found.point[None])[0], rel=1e-6)
+    assert found.expected_improvement == pytest.approx(
+        model.posterior.expected_improvement(found.point[None])[0], rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
@@ -121,7 +133,9 @@ def test_a_value_beyond_all_measure_counts_as_a_failure(direction: Direction) ->
     assert model.history.failed.tolist() == [X[5].tolist()]
     assert model.posterior.X.tolist() == np.delete(X, 5, axis=0).tolist()
     assert model.chance is not None
-    assert model.chance.power == pytest.approx(12 * 2 ** ((1 / 16 - 0.1) / 0.03))  # one of 16 trials
+    assert model.chance.power == pytest.approx(
+        12 * 2 ** ((1 / 16 - 0.1) / 0.03)
+    )  # one of 16 trials
 
 
 def test_nothing_is_set_aside_without_compression_nor_on_the_good_side() -> None:
@@ -159,7 +173,9 @@ def test_pending_points_count_for_the_choice_of_the_surrogate() -> None:
     assert ranks == [math.inf, 3, math.inf]
 
 
-def test_each_point_of_a_batch_is_chosen_by_the_surrogate_of_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_point_of_a_batch_is_chosen_by_the_surrogate_of_its_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     X = np.array([[i, (3 * i) % 9] for i in range(8)], dtype=float)
     engine = engine_of(GRID, QUICK, seeded(5))
     model = engine.learn(History(X, X.sum(axis=1), NONE, X, NONE), 0)
@@ -181,7 +197,10 @@ def test_seeds_of_different_numbers_differ() -> None:
 
 def test_the_chance_of_success_is_the_same_at_points_and_at_cells() -> None:
     result = bktf.minimize(
-        lambda p: math.nan if p["x"] > 0.6 else p["x"] + p["n"], {"x": (0.0, 1.0), "n": (0, 5)}, n_trials=14, seed=seeded(0)
+        lambda p: math.nan if p["x"] > 0.6 else p["x"] + p["n"],
+        {"x": (0.0, 1.0), "n": (0, 5)},
+        n_trials=14,
+        seed=seeded(0),
     )
     chance, posterior = result._model.chance, result._model.posterior
     assert chance is not None

@@ -21,5 +21,9 @@ def test_the_table_shows_the_latest_line_of_each_seed() -> None:
 
 def test_the_table_of_the_docs_is_that_of_the_recorded_lines() -> None:
     table = cost_table(read_lines(LINES)) + "\n"
-    assert table == (ROOT / "studies" / "results" / "tables" / "suggestion_cost.md").read_text(encoding="utf-8")
-    assert table in (ROOT / "docs" / "performance.md").read_text(encoding="utf-8"), "run python -m studies.pages"
+    assert table == (ROOT / "studies" / "results" / "tables" / "suggestion_cost.md").read_text(
+        encoding="utf-8"
+    )
+    assert table in (ROOT / "docs" / "performance.md").read_text(encoding="utf-8"), (
+        "run python -m studies.pages"
+    )

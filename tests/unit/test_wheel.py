@@ -6,7 +6,9 @@ from setuptools import find_packages
 
 from conftest import ROOT
 
-CONFIGURATION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+CONFIGURATION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+    "setuptools"
+]
 
 
 def test_the_wheel_holds_the_package_and_nothing_of_the_studies() -> None:
@@ -14,7 +16,9 @@ def test_the_wheel_holds_the_package_and_nothing_of_the_studies() -> None:
     found = find_packages(str(ROOT / where))
     assert "bktf" in found
     assert all(name.split(".")[0] == "bktf" for name in found)
-    assert {path.parent.name for path in (ROOT / "src").rglob("*.py")} <= {name.split(".")[-1] for name in found}
+    assert {path.parent.name for path in (ROOT / "src").rglob("*.py")} <= {
+        name.split(".")[-1] for name in found
+    }
     assert CONFIGURATION["package-data"] == {"bktf": ["py.typed"]}
 
 
