@@ -393,10 +393,9 @@ def test_a_chance_of_success_draws_the_choice_away() -> None:
         return np.where(points[:, 0] < 0.5, 1.0, 1e-6)
 
     free = range(len(posterior.axes))
-    assert (
-        acquisition.choose(posterior, "ei", exclude=posterior.X, chance=chance, free=free).point[0]
-        < 0.5
-    )  # type: ignore[index]
+    choice = acquisition.choose(posterior, "ei", exclude=posterior.X, chance=chance, free=free)
+    assert choice.point is not None
+    assert choice.point[0] < 0.5
 
 
 @pytest.mark.parametrize("free", [(7,), (True,)])

@@ -145,9 +145,9 @@ def test_a_search_finds_the_best_of_allowed_cells_with_and_without_a_pool(
                 sizes,
                 excluded,
                 incumbents,
-                lambda c, feasible=feasible: bool(feasible[tuple(c)]),
+                lambda c, feasible=feasible: bool(feasible[tuple(c)]),  # type: ignore[misc]
                 known,
-            )  # type: ignore[misc]
+            )
             scored = Table(table)
             best = search_grid(scored, restricted, rng)
             assert best.score == table[free & feasible].max()
