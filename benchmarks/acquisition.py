@@ -15,7 +15,7 @@ import bktf
 from benchmarks.measuring import check, cpu_seconds, growth
 from benchmarks.surrogate import data
 from bktf import acquisition
-from bktf.product_forms import hull
+from bktf.product_forms import hull_maximum
 
 Floats = NDArray[np.float64]
 
@@ -83,7 +83,7 @@ def maximise(n_dims: int, n_points: int) -> None:
     )
     starts = np.arange(n_dims + 1, dtype=np.int64) * n_points
     cells = np.empty((1, n_dims), dtype=np.int64)
-    hull.maximise_all(first, second, False, starts, np.ones(starts[-1], dtype=bool), cells)
+    hull_maximum.maximise_all(first, second, False, starts, np.ones(starts[-1], dtype=bool), cells)
 
 
 MEMORY = """

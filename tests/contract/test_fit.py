@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import bktf
-from bktf.axis_kernels.kernel_choice import Kernel
+from bktf.axis_kernels.kernel_spec import Kernel
 from bktf.components import gibbs
 from bktf.surrogate.fit_components import WarmStart, _resume, make_component_problem, new_state
 from bktf.surrogate.observed_values import Data, Standardisation

@@ -16,7 +16,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 import bktf
-from bktf.optuna_sampler import agreement, trials
+from bktf.optuna_sampler import duplicate_avoidance, trials
 from bktf.optuna_sampler.trials import (
     MAX_CACHED_STUDIES,
     ConvertedTrials,
@@ -226,7 +226,7 @@ def test_what_was_published_is_looked_at_before_another_choice(
     grid: dict[str, BaseDistribution] = {"x": IntDistribution(0, 3), "n": IntDistribution(0, 3)}
     study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(0), search_space=grid))
     mine, other = study.ask(), study.ask()
-    publish = agreement.publish
+    publish = duplicate_avoidance.publish
     published: list[list[float]] = []
 
     def publish_after_the_other(study: Study, trial: Any, parameters: Any, suggestion: Any) -> None:
@@ -235,7 +235,7 @@ def test_what_was_published_is_looked_at_before_another_choice(
         published.append(suggestion.point.tolist())
         publish(study, trial, parameters, suggestion)
 
-    monkeypatch.setattr(agreement, "publish", publish_after_the_other)
+    monkeypatch.setattr(duplicate_avoidance, "publish", publish_after_the_other)
     frozen = study._storage.get_trial(mine._trial_id)
     values = study.sampler.sample_relative(study, frozen, grid)
     assert len(published) == 2

@@ -21,7 +21,7 @@ from bktf._compiled.paced_calls import PACE
 from bktf.components import gibbs
 from bktf.components.chains import FIRST_CALL, PER_OBSERVATION
 from bktf.engine import History
-from bktf.optuna_sampler import TrialConverter, agreement, objective_of, read_all
+from bktf.optuna_sampler import TrialConverter, duplicate_avoidance, objective_of, read_all
 from bktf.spaces import parameters_of
 from seeds import seeded
 from work_clock import WorkClock
@@ -117,14 +117,14 @@ def assert_says_nothing_and_is_tried_again(study: Study, go_on: Callable[[], obj
 
 
 def interrupt_after_publishing(monkeypatch: pytest.MonkeyPatch) -> None:
-    publish = agreement.publish
+    publish = duplicate_avoidance.publish
 
     def publish_and_interrupt(study: Any, trial: Any, *rest: Any) -> None:
         publish(study, trial, *rest)
         if trial.number == N_BEFORE:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(agreement, "publish", publish_and_interrupt)
+    monkeypatch.setattr(duplicate_avoidance, "publish", publish_and_interrupt)
 
 
 @pytest.mark.parametrize("moment", ["in the objective", "after publishing"])

@@ -604,7 +604,7 @@ MUTATIONS = (
     # ---------------------------------------------------------------------------------
     Mutation(
         name="nothing published",
-        file="optuna_sampler/agreement.py",
+        file="optuna_sampler/duplicate_avoidance.py",
         old="            publish(study, trial, engine.parameters, suggestion)\n",
         new="",
         breaks="other workers do not know what this trial will try",
@@ -1126,7 +1126,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="taken points on boxes",
-        file="acquisition/question.py",
+        file="acquisition/choose_arguments.py",
         old="np.all(distances > SAME_POINT)",
         new="np.any(distances > SAME_POINT)",
         breaks="on continuous spaces an excluded point may be chosen",
@@ -1174,7 +1174,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="threshold of the first draw",
-        file="acquisition/component_loops.py",
+        file="acquisition/component_ascent.py",
         old="total += max(values[k] - thresholds[k], 0.0)",
         new="total += max(values[k] - thresholds[0], 0.0)",
         breaks="every draw must exceed what the first draw says of pending points",
@@ -1274,7 +1274,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="no floor under variances",
-        file="gaussian_process/process_loops.py",
+        file="gaussian_process/compiled_process.py",
         old="variances[k] = max(variances[k], MIN_VARIANCE_SHARE * prior_variances[k])",
         new="variances[k] = variances[k] + 0.0",
         breaks="rounding makes variances at observations negative",
@@ -1298,7 +1298,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="sum of draws for their mean",
-        file="acquisition/process_loops.py",
+        file="acquisition/process_log_ei.py",
         old="return largest + math.log(total / out.size)",
         new="return largest + math.log(total)",
         breaks="EI is larger by the number of draws",
@@ -1306,7 +1306,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="gradient of log EI with the wrong sign",
-        file="acquisition/process_loops.py",
+        file="acquisition/process_log_ei.py",
         old="gradient[d] -= total if point[d] > observed[i, d] else -total",
         new="gradient[d] += total if point[d] > observed[i, d] else -total",
         breaks="the search climbs down",
@@ -1314,7 +1314,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="half of the slope by the variance",
-        file="acquisition/process_loops.py",
+        file="acquisition/process_log_ei.py",
         old="by_variance[k] = -2.0 * share * second",
         new="by_variance[k] = -1.0 * share * second",
         breaks="the gradient of log EI is wrong by a part",

@@ -20,7 +20,7 @@ from bktf._compiled.numba_options import compiled
 from bktf.axis_kernels import categorical as levels
 from bktf.axis_kernels import dense
 from bktf.axis_kernels.axes import Axis
-from bktf.axis_kernels.kernel_choice import AxisKernel, Kernel, resolve_kernels
+from bktf.axis_kernels.kernel_spec import AxisKernel, Kernel, resolve_kernels
 from bktf.components import conjugate_updates as conjugate
 from bktf.components import gibbs
 from bktf.components.chain_state import Problem, Work

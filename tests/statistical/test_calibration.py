@@ -17,7 +17,7 @@ from scipy import stats
 from bktf._compiled.numba_options import compiled as compiled
 from bktf._compiled.paced_calls import Progress
 from bktf.axis_kernels.axes import Axis
-from bktf.axis_kernels.kernel_choice import resolve_kernels
+from bktf.axis_kernels.kernel_spec import resolve_kernels
 from bktf.components import gibbs
 from bktf.components.chain_state import Problem, State, Work
 from bktf.components.chains import KnownFactors, run_chain, states_between

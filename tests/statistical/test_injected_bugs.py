@@ -48,7 +48,7 @@ BUGS = {
         "noise", {},
     ),
     "wrong sign of the log determinant": (
-        "axis_kernels/matern32.py",
+        "axis_kernels/matern32_filter.py",
         [("-0.5 * (log_ratios + math.log(ratio_product) + squares)", "-0.5 * (squares - log_ratios - math.log(ratio_product))")],
         "axes", {},
     ),
@@ -145,12 +145,12 @@ BUGS = {
         PROCESS, {},
     ),
     "the sampler of the process sees half of the values": (
-        "gaussian_process/process_loops.py",
+        "gaussian_process/compiled_process.py",
         [("problem.values, logs, noise_precision, rng,", "0.5 * problem.values, logs, noise_precision, rng,")],
         PROCESS, {},
     ),
     "weights beside the residual process drawn without their prior": (
-        "components/residual_process.py",
+        "components/noise_and_weight_updates.py",
         [("precision[c, c] += 1.0 / weight_vars[c]", "precision[c, c] += 1e-9")], "two sweeps", {"residual_process": True},
     ),
     "noise drawn from the prior": (

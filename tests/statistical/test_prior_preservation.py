@@ -5,7 +5,7 @@ import pytest
 from prior_preservation import UPDATES, corrected, make_setup, p_values
 from process_preservation import make_process_setup, p_values_of_process
 
-from bktf.axis_kernels.kernel_choice import Kernel
+from bktf.axis_kernels.kernel_spec import Kernel
 
 N = 6000
 # The chance that a right update fails a check, whatever the seed; a test makes one or two checks

@@ -11,7 +11,7 @@ from scipy import stats
 
 import bktf
 from bktf import acquisition as acq
-from bktf.acquisition import component_loops as loops
+from bktf.acquisition import component_ascent as loops
 from bktf.acquisition import component_scores
 from bktf.acquisition.posterior_view import PosteriorView
 from seeds import seeded

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bktf.product_forms.best_first_maximum import hull_in_space, maximum_over_draws
-from bktf.product_forms.cp_forms import Forms, make_forms
+from bktf.product_forms.maximum_forms import Forms, make_forms
 from seeds import seeded
 
 Floats = NDArray[np.float64]

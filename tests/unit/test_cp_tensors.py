@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import oracles
-from bktf.product_forms import cp_tensors as cp
+from bktf.product_forms import cp_values as cp
 from seeds import seeded
 
 Floats = NDArray[np.float64]

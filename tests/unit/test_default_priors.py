@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bktf.axis_kernels.axes import Axis
-from bktf.axis_kernels.kernel_choice import resolve_kernels
+from bktf.axis_kernels.kernel_spec import resolve_kernels
 from bktf.gaussian_process.process_sampler import start_of_chain
 from bktf.surrogate.fit_components import make_component_problem
 from bktf.surrogate.fit_process import make_process_problem

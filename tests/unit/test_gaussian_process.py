@@ -14,7 +14,7 @@ from bktf import acquisition
 from bktf._compiled import slice_sampling
 from bktf.acquisition.box_search import Box, search_box
 from bktf.acquisition.process_scores import ProcessBoxScore, process_box_score
-from bktf.gaussian_process import condition_process, parameter_updates, process_model
+from bktf.gaussian_process import condition_process, parameter_updates, process_problem
 from bktf.gaussian_process import covariance as process_covariance
 from bktf.surrogate.model_spec import FLAGS
 from seeds import seeded
@@ -71,7 +71,7 @@ def test_a_constant_share_near_one_leaves_main_effects() -> None:
 
     Their variance shows how far the kernel is from that.
     """
-    table = process_model.correlations(
+    table = process_problem.correlations(
         np.array([[0.0, 0.4], [0.4, 0.0]]), False, np.zeros(2), np.array([0.0, 0.99])
     )
     corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])

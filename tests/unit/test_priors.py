@@ -16,7 +16,7 @@ from scipy import stats
 
 from bktf._compiled.numba_options import compiled
 from bktf.axis_kernels.axes import Axis
-from bktf.axis_kernels.kernel_choice import resolve_kernels
+from bktf.axis_kernels.kernel_spec import resolve_kernels
 from bktf.components import gibbs
 from bktf.components.chain_state import Problem, State
 from bktf.gaussian_process import ProcessProblem

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from bktf.acquisition import choose
+from bktf.acquisition.choose_arguments import Question, make_domain
 from bktf.acquisition.posterior_view import PosteriorView
 from bktf.acquisition.process_scores import given_pending, process_box_score
-from bktf.acquisition.question import Question, make_domain
 from bktf.axis_kernels.axes import Axis
-from bktf.axis_kernels.kernel_choice import resolve_kernels
+from bktf.axis_kernels.kernel_spec import resolve_kernels
 from bktf.gaussian_process import ProcessDraws, condition_process
-from bktf.gaussian_process.process_loops import MIN_VARIANCE_SHARE
+from bktf.gaussian_process.compiled_process import MIN_VARIANCE_SHARE
 from bktf.surrogate.observed_values import Standardisation
 from seeds import seeded
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import oracles
-from bktf.axis_kernels import matern32, matern_transitions
+from bktf.axis_kernels import matern32_filter, matern_transitions
 from bktf.axis_kernels import state_space as statespace
 from bktf.axis_kernels import state_space_between as between
 from bktf.axis_kernels.gaps import plan_between, steps_along
@@ -23,8 +23,13 @@ def fast_log_evidence(
     ls: float, coords: Floats, precisions: Floats, targets: Floats, needed: float = -np.inf
 ) -> float:
     gaps, steps = steps_along(coords)
-    table, kept = np.empty((gaps.size, matern32.COLUMNS)), np.empty((coords.size, matern32.MOMENTS))
-    return float(matern32.log_evidence(ls, gaps, steps, precisions, targets, needed, table, kept))
+    table, kept = (
+        np.empty((gaps.size, matern32_filter.COLUMNS)),
+        np.empty((coords.size, matern32_filter.MOMENTS)),
+    )
+    return float(
+        matern32_filter.log_evidence(ls, gaps, steps, precisions, targets, needed, table, kept)
+    )
 
 
 def fast_draw_factor(
@@ -36,9 +41,12 @@ def fast_draw_factor(
     rng: np.random.Generator,
 ) -> None:
     gaps, steps = steps_along(coords)
-    table, kept = np.empty((gaps.size, matern32.COLUMNS)), np.empty((coords.size, matern32.MOMENTS))
-    matern32.log_evidence(ls, gaps, steps, precisions, targets, -np.inf, table, kept)
-    matern32.draw_factor(steps, table, kept, out, rng)
+    table, kept = (
+        np.empty((gaps.size, matern32_filter.COLUMNS)),
+        np.empty((coords.size, matern32_filter.MOMENTS)),
+    )
+    matern32_filter.log_evidence(ls, gaps, steps, precisions, targets, -np.inf, table, kept)
+    matern32_filter.draw_factor(steps, table, kept, out, rng)
 
 
 def make_axis(m: int, regular: bool, rng: np.random.Generator) -> Floats:
@@ -93,7 +101,10 @@ def test_the_fast_step_noise_equals_the_general_one(step: float) -> None:
     A, L, D = np.zeros((2, 2)), np.zeros((2, 2)), np.zeros(2)
     matern_transitions.transition(2, step, A, L, D)
     np.testing.assert_allclose(
-        matern32.step_noise(step, np.exp(-step)), [D[0], L[1, 0], D[1]], rtol=1e-13, atol=1e-300
+        matern32_filter.step_noise(step, np.exp(-step)),
+        [D[0], L[1, 0], D[1]],
+        rtol=1e-13,
+        atol=1e-300,
     )
 
 
@@ -234,7 +245,7 @@ def test_states_drawn_between_complete_a_prior_draw_of_the_whole_axis(order: int
     ]
     if order == 2:
         functions.append(
-            lambda s, o: matern32.draw_between(
+            lambda s, o: matern32_filter.draw_between(
                 ls, s, *plan_between(coords, new, joint=True), o, rng
             )
         )
@@ -269,7 +280,7 @@ def test_moments_between_equal_the_moments_of_the_draws_between(order: int) -> N
     assert np.all(np.abs(draws.var(axis=0) / variance - 1) <= 6 * np.sqrt(2 / len(draws)))
     if order == 2:
         fast_mean, fast_variance = np.zeros(5), np.zeros(5)
-        matern32.moments_between(
+        matern32_filter.moments_between(
             ls, states, *plan_between(coords, new, joint=False), fast_mean, fast_variance
         )
         np.testing.assert_allclose(fast_mean, mean, rtol=1e-12)

@@ -12,12 +12,7 @@ from numpy.typing import ArrayLike
 
 from bktf._typing import Floats
 from bktf.acquisition.box_search import search_box
-from bktf.acquisition.component_scores import component_score, maximum_score
-from bktf.acquisition.found import Found
-from bktf.acquisition.grid_search import search_grid
-from bktf.acquisition.posterior_view import PosteriorLike, PosteriorView, points_of
-from bktf.acquisition.process_scores import given_pending, process_box_score, process_score
-from bktf.acquisition.question import (
+from bktf.acquisition.choose_arguments import (
     ACQUISITIONS,
     Domain,
     Question,
@@ -25,6 +20,11 @@ from bktf.acquisition.question import (
     check_beta,
     make_domain,
 )
+from bktf.acquisition.component_scores import component_score, maximum_score
+from bktf.acquisition.found import Found
+from bktf.acquisition.grid_search import search_grid
+from bktf.acquisition.posterior_view import PosteriorLike, PosteriorView, points_of
+from bktf.acquisition.process_scores import given_pending, process_box_score, process_score
 from bktf.acquisition.scores import BoxScore, ChanceWeighted, GridScore, thresholds_of_draws
 
 __all__ = [

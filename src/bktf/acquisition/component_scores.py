@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bktf._typing import Floats, Ints
-from bktf.acquisition import component_loops as loops
+from bktf.acquisition import component_ascent as loops
 from bktf.acquisition.found import Found
 from bktf.acquisition.posterior_view import GridFactors, WeightPosterior
 from bktf.acquisition.scores import Cell

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bktf._typing import Bools, Floats, Ints
-from bktf.acquisition.draws import Draws
+from bktf.acquisition.draws_protocol import Draws
 from bktf.axis_kernels import Axis, check_points
 from bktf.gaussian_process import ConditionalProcess
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from bktf._typing import Bools, Floats, Ints
-from bktf.acquisition import process_loops as loops
+from bktf.acquisition import process_log_ei as loops
 from bktf.acquisition.posterior_view import GridFactors, PosteriorView
 from bktf.acquisition.scores import MAX_COMPARED, thresholds_of_draws
 from bktf.gaussian_process import SQRT5, ConditionalProcess, condition_process
-from bktf.product_forms import cp_tensors as cp
+from bktf.product_forms import cp_values as cp
 
 MAX_DRAWS = 16  # draws that are used; each costs O(n²) per cell
 

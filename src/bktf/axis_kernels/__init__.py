@@ -12,7 +12,7 @@ from bktf.axis_kernels.axes import (
 from bktf.axis_kernels.categorical import EXTRA_DOF, MAX_LEVELS
 from bktf.axis_kernels.factor_updates import MATERN52, update_factors
 from bktf.axis_kernels.gaps import plan_between, steps_along
-from bktf.axis_kernels.kernel_choice import KINDS, AxisKernel, Kernel, Periodic, resolve_kernels
+from bktf.axis_kernels.kernel_spec import KINDS, AxisKernel, Kernel, Periodic, resolve_kernels
 from bktf.axis_kernels.operations import AxisOperations, axis_operations
 
 __all__ = [

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bktf._typing import Floats, Ints
-from bktf.axis_kernels.kernel_choice import AxisKernel
+from bktf.axis_kernels.kernel_spec import AxisKernel
 
 SAME_POINT = 1e-9  # coordinates closer than this share of the axis are one point
 

@@ -6,7 +6,7 @@ The operations are typed pointers of one signature; see `operations.Between`.
 import numpy as np
 
 from bktf._compiled import FLOAT, GRID, INT, MATRIX, RNG, VECTOR, VOID, compiled, operation
-from bktf.axis_kernels import categorical, dense, matern32, state_space_between
+from bktf.axis_kernels import categorical, dense, matern32_filter, state_space_between
 
 _KNOWN = (
     INT, FLOAT, MATRIX, FLOAT, VECTOR,  # kind, period, given, lengthscale, coords
@@ -19,7 +19,7 @@ _KNOWN = (
 def draw_matern32(
     kind, period, given, lengthscale, coords, states, new_coords, gaps, neighbours, out, rng
 ):
-    matern32.draw_between(lengthscale, states, gaps, neighbours, out, rng)
+    matern32_filter.draw_between(lengthscale, states, gaps, neighbours, out, rng)
 
 
 @operation(VOID, *_KNOWN, MATRIX, RNG)
@@ -47,7 +47,7 @@ def draw_categorical(
 def moments_matern32(
     kind, period, given, lengthscale, coords, states, new_coords, gaps, neighbours, means, variances
 ):
-    matern32.moments_between(lengthscale, states, gaps, neighbours, means, variances)
+    matern32_filter.moments_between(lengthscale, states, gaps, neighbours, means, variances)
 
 
 @operation(VOID, *_KNOWN, VECTOR, VECTOR)

@@ -18,7 +18,7 @@ from bktf._compiled import (
     compiled_part,
     operation,
 )
-from bktf.axis_kernels import categorical, dense, matern32, state_space
+from bktf.axis_kernels import categorical, dense, matern32_filter, state_space
 
 MATERN12 = 1  # Matérn kinds are numbered by the size of their state
 MATERN32 = 2
@@ -39,16 +39,16 @@ def update_matern32(
     precisions, targets, out, rng,
 ):  # fmt: skip
     m = coords.size
-    table = np.empty((gaps.size, matern32.COLUMNS))
-    filtered = np.empty((m, matern32.MOMENTS))
+    table = np.empty((gaps.size, matern32_filter.COLUMNS))
+    filtered = np.empty((m, matern32_filter.MOMENTS))
     b, t = precisions.reshape(m), targets.reshape(m)
     if log_var > 0.0:
-        lengthscale = matern32.draw_lengthscale(
+        lengthscale = matern32_filter.draw_lengthscale(
             lengthscale, log_mean, log_var, gaps, steps, b, t, table, filtered, rng
         )
     else:
-        matern32.log_evidence(lengthscale, gaps, steps, b, t, -np.inf, table, filtered)
-    matern32.draw_factor(steps, table, filtered, out[0], rng)
+        matern32_filter.log_evidence(lengthscale, gaps, steps, b, t, -np.inf, table, filtered)
+    matern32_filter.draw_factor(steps, table, filtered, out[0], rng)
     return lengthscale
 
 

@@ -4,7 +4,7 @@ from bktf.components import gibbs
 from bktf.components.chain_state import Problem, State
 from bktf.components.chains import ChainResult, KnownFactors, run_chain, states_between
 from bktf.components.component_draws import ComponentDraws
-from bktf.components.noise_updates import noise_operations
+from bktf.components.noise_operations import noise_operations
 from bktf.components.residual_draws import ResidualDraws
 
 __all__ = [

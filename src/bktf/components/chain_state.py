@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bktf._compiled import record
 from bktf._typing import Bools, Floats, Ints
 from bktf.axis_kernels import AxisOperations
-from bktf.components.noise_updates import NoiseOperations
+from bktf.components.noise_operations import NoiseOperations
 from bktf.gaussian_process import ProcessModel
 
 

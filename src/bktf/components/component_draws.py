@@ -12,7 +12,7 @@ from bktf._typing import Bools, Floats, Ints
 from bktf.axis_kernels import Axis, categorical, check_grid_size, dense
 from bktf.components.alignment import Aligned, align
 from bktf.components.chains import KnownFactors, moments_between, states_between
-from bktf.product_forms import Moments, cp_tensors
+from bktf.product_forms import Moments, cp_values
 
 MAX_GRID = 20_000_000  # cells of `grid_moments`, 160 MB per array
 MIN_VARIANCE_SHARE = 0.01  # of the variance of f; a component with less does not count for the rank
@@ -93,7 +93,7 @@ class ComponentDraws:
     def draw_at(self, points: Floats) -> Floats:
         """Draws of f at points (n, D), (K, n), joint over them; the same for the same call."""
         tables, index = self._drawn_tables(points)
-        return cp_tensors.values(tables, self.weights, index)
+        return cp_values.values(tables, self.weights, index)
 
     def draw_each(self, points: Floats, rng: np.random.Generator) -> Floats:  # noqa: ARG002
         """Draws of f at points, (K, n); here the same as joint ones."""
@@ -101,14 +101,14 @@ class ComponentDraws:
 
     def moments(self, points: Floats) -> Moments:
         """Mean and variance of f at points over all draws, (n,) each."""
-        return cp_tensors.moments(*self._moment_tables(points))
+        return cp_values.moments(*self._moment_tables(points))
 
     def moments_by_draw(self, points: Floats) -> Moments:
         """Mean and variance of f at points within each draw, (K, n) each.
 
         The variance is 0 on axis points.
         """
-        return cp_tensors.moments_by_draw(*self._moment_tables(points))
+        return cp_values.moments_by_draw(*self._moment_tables(points))
 
     def covariances_by_draw(self, points: Floats) -> Floats:
         """Covariances of f between points within each draw, (K, n, n).
@@ -127,19 +127,19 @@ class ComponentDraws:
         Paper: eq. (10), the second layer of the deep-GP view.
         """
         tables, index = self._drawn_tables(np.concatenate((first, second)))
-        features = self.weights[:, :, None] * cp_tensors.products(tables, index)
+        features = self.weights[:, :, None] * cp_values.products(tables, index)
         left, right = features[:, :, : len(first)], features[:, :, len(first) :]
         return np.asarray(left.transpose(0, 2, 1) @ right)
 
     def grid_moments(self) -> Moments:
         """Mean and variance of f over the whole grid, (m_1, …, m_D) each, by matrix products."""
         check_grid_size(self.axes, MAX_GRID)
-        return cp_tensors.grid_moments(self.factors, self.weights)
+        return cp_values.grid_moments(self.factors, self.weights)
 
     def products_at(self, points: Floats) -> Floats:
         """Products of the factors of each component at points, (K, R, n), without weights."""
         tables, index = self._drawn_tables(points)
-        return cp_tensors.products(tables, index)
+        return cp_values.products(tables, index)
 
     # --- the draws themselves ----------------------------------------------------------------
 

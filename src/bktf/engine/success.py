@@ -7,7 +7,7 @@ import numpy as np
 
 from bktf._typing import Floats, Ints
 from bktf.engine.history import History
-from bktf.product_forms import cp_tensors as cp
+from bktf.product_forms import cp_values as cp
 from bktf.surrogate import Posterior
 
 SHARPNESS = 12.0  # of the step from failure (0) to success (1): the chance at 0 is 0.25 %

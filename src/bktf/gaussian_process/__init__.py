@@ -1,5 +1,6 @@
 """Infinite rank: a Gaussian process with a product kernel, its values integrated out."""
 
+from bktf.gaussian_process.compiled_process import moments, run_sweeps
 from bktf.gaussian_process.conditional_process import ConditionalProcess, condition_process
 from bktf.gaussian_process.covariance import LOG_ODDS_HIGH, SQRT5, exponentiate
 from bktf.gaussian_process.process_draws import MAX_GRID as MAX_PROCESS_GRID
@@ -8,8 +9,7 @@ from bktf.gaussian_process.process_draws import (
     moments_of_every_cell,
     moments_over_draws,
 )
-from bktf.gaussian_process.process_loops import moments, run_sweeps
-from bktf.gaussian_process.process_model import (
+from bktf.gaussian_process.process_problem import (
     ProcessModel,
     ProcessProblem,
     empty_model,

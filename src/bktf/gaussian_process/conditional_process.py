@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bktf._typing import Bools, Floats, Ints
-from bktf.gaussian_process.process_loops import moments_of_cells, prepare
-from bktf.gaussian_process.process_model import correlations, pair_separations
+from bktf.gaussian_process.compiled_process import moments_of_cells, prepare
+from bktf.gaussian_process.process_problem import correlations, pair_separations
 from bktf.product_forms import Moments
 
 MAX_JOINT = 256  # points in a joint draw; further points are drawn in independent blocks

@@ -6,9 +6,9 @@ import numpy as np
 
 from bktf._compiled import Progress, record, run_in_short_calls
 from bktf._typing import Floats
+from bktf.gaussian_process.compiled_process import run_sweeps
 from bktf.gaussian_process.parameter_updates import draw_parameters
-from bktf.gaussian_process.process_loops import run_sweeps
-from bktf.gaussian_process.process_model import ProcessProblem
+from bktf.gaussian_process.process_problem import ProcessProblem
 
 # A chain that starts with less noise than this does not find large noise; from here it finds both.
 START_NOISE_PRECISION = 100.0

@@ -24,7 +24,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from bktf.engine import Engine, EngineSettings, Objective, make_settings, seed_for
 from bktf.optuna_sampler import argument_checks as checks
-from bktf.optuna_sampler.agreement import Question, choose_and_publish
+from bktf.optuna_sampler.duplicate_avoidance import Question, choose_and_publish
 from bktf.optuna_sampler.former_spellings import changed_meaning, replace_model
 from bktf.optuna_sampler.messages import REPEATS, Messages, independent_text
 from bktf.optuna_sampler.trials import (

@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from bktf._typing import Bools, Floats, Ints
-from bktf.product_forms import hull
+from bktf.product_forms import hull_maximum
 from bktf.product_forms.axis_ascent import MAX_PASSES, climb_once
-from bktf.product_forms.cp_forms import Forms
+from bktf.product_forms.maximum_forms import Forms
 
 FLAT = 1e-13  # a singular value below this share of the largest is rounding error
 MIN_MAGNITUDE = 1e-300  # added to a divisor that may be 0
@@ -54,7 +54,7 @@ def planar(forms: Forms, draws: Ints, a: int, b: int, allowed: Bools) -> tuple[F
         first, second, is_single = np.zeros_like(first), first, True
     cells = np.empty((len(draws), forms.n_dims), dtype=np.int64)
     additive = is_single or (forms.additive and b == last)
-    return hull.maximise_all(first, second, additive, forms.starts, allowed, cells), cells
+    return hull_maximum.maximise_all(first, second, additive, forms.starts, allowed, cells), cells
 
 
 def bound_boxes(forms: Forms, draws: Ints, allowed: Bools) -> tuple[Floats, Ints]:

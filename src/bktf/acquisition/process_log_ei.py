@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from bktf._compiled import HALF_LOG_2PI, SQRT_HALF, compiled, compiled_part
-from bktf.acquisition.component_loops import log_expected_excess
+from bktf.acquisition.component_ascent import log_expected_excess
 from bktf.gaussian_process import exponentiate, moments
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from bktf.components import residual_process
+from bktf.components import noise_and_weight_updates
 
 
 class NoiseOperations(NamedTuple):
@@ -15,5 +15,9 @@ class NoiseOperations(NamedTuple):
 def noise_operations(has_residual_process: bool) -> NoiseOperations:
     """The operations with or without a residual process."""
     if has_residual_process:
-        return NoiseOperations(residual_process.process_step(), residual_process.process_prior())
-    return NoiseOperations(residual_process.conjugate_step(), residual_process.no_process_prior())
+        return NoiseOperations(
+            noise_and_weight_updates.process_step(), noise_and_weight_updates.process_prior()
+        )
+    return NoiseOperations(
+        noise_and_weight_updates.conjugate_step(), noise_and_weight_updates.no_process_prior()
+    )
