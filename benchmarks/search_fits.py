@@ -104,9 +104,9 @@ def surrogate_settings(bktf: Any, surrogate: str) -> dict[str, Any]:
     """The arguments of `fit` that make this surrogate, in the spelling of the version."""
     if surrogate == "components":
         return {"rank": 2}
-    if "local" in inspect.signature(bktf.fit).parameters:
+    if "residual_process" not in inspect.signature(bktf.fit).parameters:  # versions before
         return {"rank": 0 if surrogate == "process" else 2, "local": True}
-    return {"rank": math.inf if surrogate == "process" else 2}
+    return {"rank": math.inf} if surrogate == "process" else {"rank": 2, "residual_process": True}
 
 
 def question(case: Case, X: Floats, rng: np.random.Generator) -> dict[str, Any]:

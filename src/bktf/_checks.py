@@ -1,6 +1,11 @@
-"""Checks of arguments that several front doors share."""
+"""Checks of arguments, and warnings, that several front doors share."""
+
+import sys
+import warnings
 
 import numpy as np
+
+OWN_MODULES = ("bktf", "dataclasses")  # a warning points at the first line outside of these
 
 # Counts beyond these are mistakes: memory or time would run out long before.
 MAX_SWEEPS = 10_000_000
@@ -26,3 +31,11 @@ def whole_number(name: str, value: object, low: int, high: int | None = None) ->
     if high is not None and value > high:
         raise ValueError(f"{name} must be a whole number of at most {high}; got {value!r}")
     return int(value)
+
+
+def warn_of_change(text: str) -> None:
+    """A FutureWarning at the line of the user's code that led here."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(OWN_MODULES):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, FutureWarning, stacklevel=level)

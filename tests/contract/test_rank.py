@@ -11,6 +11,7 @@ import pytest
 from optuna.distributions import FloatDistribution, IntDistribution
 
 import bktf
+from bktf.engine import EngineSettings
 from bktf.optuna_sampler.former_spellings import FORMER_MODELS
 from seeds import seeded
 
@@ -251,12 +252,12 @@ FORMER: list[tuple[dict[str, Any], dict[str, Any], str]] = [
             "main_effects": True,
         },
         {"rank": math.inf},
-        r"model='process' is now written rank=math\.inf$",
+        r"model='process' is now written rank=math\.inf; leave out .*, which had no effect$",
     ),
     (
         {"model": "process", "offsets": True, "adapt_rank": True, "noise_std": 0.1},
         {"rank": math.inf, "noise_std": 0.1},
-        r"model='process' is now written rank=math\.inf$",
+        r"model='process' is now written rank=math\.inf; leave out .*, which had no effect$",
     ),
 ]
 
@@ -321,3 +322,46 @@ def test_a_bad_rank_or_preset_beside_the_former_keyword_is_refused_without_a_war
         bktf.BKTFSampler(model="components", rank=0)
     with pytest.raises(ValueError, match="preset must be one of 'default', 'paper'; got 'fast'"):
         bktf.BKTFSampler(model="components", preset="fast")
+
+
+def test_a_warning_through_minimize_points_at_the_call() -> None:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        bktf.minimize(bowl, GRID, n_trials=2, seed=seeded(0), rank=2)
+    assert [w.filename for w in seen if w.category is FutureWarning] == [__file__]
+
+
+def test_a_residual_process_needs_a_finite_rank() -> None:
+    for rank in (None, "auto"):
+        with pytest.raises(ValueError, match="residual_process is an option of finite rank"):
+            bktf.BKTFSampler(residual_process=True, rank=rank)
+
+
+def test_settings_have_one_rank() -> None:
+    with pytest.raises(ValueError, match=r"components.rank must be the rank, 7; got 3"):
+        EngineSettings(rank=7)
+    with pytest.raises(ValueError, match="rank must be a whole number of at least 1"):
+        EngineSettings(rank=0)
+
+
+def test_former_models_with_components_refuse_infinite_rank() -> None:
+    for model in ("components", "both"):
+        with pytest.raises(ValueError, match=r"has components, and rank=math\.inf has none"):
+            bktf.BKTFSampler(model=model, rank=math.inf)
+
+
+def test_a_former_process_says_what_had_no_effect() -> None:
+    with pytest.warns(FutureWarning, match="leave out rank, n_sweeps, which had no effect"):
+        bktf.BKTFSampler(model="process", rank=4, n_sweeps=100)
+
+
+def test_fit_says_where_auto_belongs() -> None:
+    with pytest.raises(ValueError, match=r'"auto" is for BKTFSampler, minimize and the space file'):
+        bktf.fit([np.linspace(0, 1, 3)], [[0.0]], [1.0], rank="auto")  # type: ignore[arg-type]
+
+
+def test_one_prior_under_both_of_its_names_is_refused() -> None:
+    with pytest.raises(TypeError, match="local_noise_rate and process_noise_rate, which are one"):
+        bktf.Priors(local_noise_rate=2.0, process_noise_rate=3.0)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="local_foo"):
+        bktf.Priors(local_foo=1.0)  # type: ignore[call-arg]

@@ -395,12 +395,12 @@ MUTATIONS = (
         if model is None:  # and the rank was not refused
             warning = changed_meaning(preset, changes)
         if warning is not None:
-            warnings.warn(warning, FutureWarning, stacklevel=2)
+            warn_of_change(warning)
 """,
         new="""        if model is None:
             warning = changed_meaning(preset, changes)
         if warning is not None:
-            warnings.warn(warning, FutureWarning, stacklevel=2)
+            warn_of_change(warning)
         self._settings = make_settings(preset, changes)
 """,
         breaks="a rank that is no rank gives a warning of what it means",

@@ -41,6 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "warmup": {*SURROGATE},
     "demo": {"optimize", "test_functions"},
     "cli": {"_version", "demo", "lab"},
+    "__main__": {"cli"},
     "": {
         "_version",
         "acquisition",

@@ -30,7 +30,7 @@ HULL_METHODS = {1: "hull", 2: "hull", 3: "hull in space"}  # by the number of co
 
 
 class ComponentScore(NamedTuple):
-    """EI or UCB over draws; see `component_loops`."""
+    """EI or UCB over draws; see `component_ascent`."""
 
     kind: int  # loops.EI, UCB or EI_WEIGHTS
     beta: float

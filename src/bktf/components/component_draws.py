@@ -211,7 +211,7 @@ class ComponentDraws:
         return tables, index
 
     def _moment_tables(self, points: Floats) -> tuple[list[Floats], list[Floats], Floats, Ints]:
-        """Arguments of `cp_tensors.moments`: factors' means and variances, weights, indices."""
+        """Arguments of `cp_values.moments`: factors' means and variances, weights, indices."""
         means, variances, index = [], [], np.empty(points.shape, dtype=np.int64)
         for d in range(len(self.axes)):
             on_axis, off_axis, index[:, d] = self._distinct_coordinates(d, points[:, d])

@@ -69,7 +69,7 @@ class EngineSettings:
     n_startup_trials: int | None = None
     startup_beyond_dims: int = 4  # start points beyond D, where n_startup_trials is None
     space_filling: bool = True  # scrambled Sobol start points instead of random ones
-    compress: bool = True  # a process may see compressed values; see `warping`
+    compress: bool = True  # a process may see compressed values; see `surrogate.Warp`
     refine: bool = True  # axes of continuous parameters are refined around the best points
     warm_start: bool = False  # chains start where those of the last suggestion ended
     allow_repeats: bool = False
@@ -80,11 +80,22 @@ class EngineSettings:
         if self.n_startup_trials is not None:
             whole_number("n_startup_trials", self.n_startup_trials, 0, MAX_TRIALS)
         check_beta(self.beta)
+        if self.rank != AUTO:
+            _check_setting_of_rank(self.rank)
+        if self.rank not in (AUTO, math.inf, self.components.rank):
+            raise ValueError(
+                f"components.rank must be the rank, {self.rank}; got {self.components.rank}. "
+                "make_settings sets both"
+            )
         has_process = self.rank == math.inf or self.components.residual_process
         if has_process and self.acquisition in NEEDS_WHOLE_DRAWS:
             raise ValueError(
                 f"acquisition {self.acquisition!r} searches whole draws, which a Gaussian process "
                 'does not have; give a finite rank (or rank="auto") without residual_process'
+            )
+        if self.rank == AUTO and self.components.residual_process:
+            raise ValueError(
+                "residual_process is an option of finite rank; give the rank too, as rank=3"
             )
         for item in fields(self):
             value = getattr(self, item.name)

@@ -25,6 +25,10 @@ def replace_model(model: str, preset: str, given: dict[str, Any]) -> str:
     check_choice("model", model, FORMER_MODELS)
     check_choice("preset", preset, tuple(PRESETS))
     former_rank = given["rank"]
+    if model in ("components", "both") and former_rank == math.inf:
+        raise ValueError(
+            f"model={model!r} has components, and rank=math.inf has none; leave one out"
+        )
     rank = PRESETS[preset].get("rank", AUTO_RANK) if former_rank is None else former_rank
     changes: dict[str, dict[str, Any]] = {
         AUTO: {"rank": AUTO},
@@ -32,6 +36,7 @@ def replace_model(model: str, preset: str, given: dict[str, Any]) -> str:
         "components": {"rank": rank},
         "both": {"rank": rank, "residual_process": True},
     }
+    unused = [name for name in ("rank", *UNUSED_BY_PROCESS) if given[name] is not None]
     given |= changes[model]
     new = {
         AUTO: 'rank="auto"',
@@ -42,6 +47,8 @@ def replace_model(model: str, preset: str, given: dict[str, Any]) -> str:
     text = f"model={model!r} is now written {new[model]}"
     if model == AUTO and former_rank is not None:
         text += f"; rank={former_rank!r} is not used: finite rank is {AUTO_RANK} then"
+    if model == "process" and unused:
+        text += f"; leave out {', '.join(unused)}, which had no effect"
     return text
 
 
@@ -54,5 +61,6 @@ def changed_meaning(preset: str, given: dict[str, Any]) -> str | None:
         return None
     return (
         f"rank={rank!r} now means that many components on every space; in the version before, "
-        'the model was chosen by the space. rank="auto" does that'
+        'the model was chosen by the space. rank="auto" does that. Nothing is to be done where '
+        "components are meant; the next release no longer says so"
     )

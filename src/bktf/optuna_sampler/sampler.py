@@ -7,7 +7,6 @@ preset "paper" keeps the last posterior as a warm start; it may be lost at any t
 """
 
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -22,6 +21,7 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from bktf._checks import warn_of_change
 from bktf.engine import Engine, EngineSettings, Objective, make_settings, seed_for
 from bktf.optuna_sampler import argument_checks as checks
 from bktf.optuna_sampler.duplicate_avoidance import Question, choose_and_publish
@@ -171,7 +171,7 @@ class BKTFSampler(BaseSampler):
         if model is None:  # and the rank was not refused
             warning = changed_meaning(preset, changes)
         if warning is not None:
-            warnings.warn(warning, FutureWarning, stacklevel=2)
+            warn_of_change(warning)
         random_seed = np.random.SeedSequence().generate_state(1)[0]
         self._seed = int(random_seed if seed is None else seed)
         self._ordinal = frozenset(ordinal)

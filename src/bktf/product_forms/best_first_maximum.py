@@ -4,7 +4,7 @@ Best-first search over disjoint boxes, with all draws in one heap. A box is push
 bound, and solved or split when it is popped. When a solved box is popped, its cell is the maximum.
 If that cell is excluded, the rest of the box is partitioned into disjoint boxes (Lawler 1972).
 
-How a box is bounded and solved depends on the number of coordinates C (`cp_forms.Forms`):
+How a box is bounded and solved depends on the number of coordinates C (`maximum_forms.Forms`):
     C ≤ 2   planar hull: the bound is the solution
     C = 3   bound by planar hulls of two coordinates plus the maximum of the third; solved by hulls
             in space when the box is popped

@@ -1,12 +1,12 @@
 """`fit`: from axes, points and values to a posterior."""
 
 import math
-import warnings
 from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bktf._checks import warn_of_change
 from bktf.acquisition import Draws
 from bktf.axis_kernels import Kernel, check_points
 from bktf.surrogate.fit_components import WarmStart, fit_components
@@ -148,12 +148,10 @@ def _former_spelling(rank: float, residual_process: bool, local: object) -> tupl
     if not isinstance(local, bool | np.bool_):
         raise ValueError(f"local must be True or False; got {local!r}")
     new = "rank=math.inf" if rank == 0 else "residual_process=True"
-    warnings.warn(
-        f"local={local} is now written {new if local else 'by leaving it out'}",
-        FutureWarning,
-        stacklevel=3,
-    )
-    if rank == 0 and local:
+    if rank == math.inf or not local:
+        new = "by leaving it out"
+    warn_of_change(f"local={local} is now written {new}")
+    if rank in (0, math.inf) and local:
         return math.inf, False
     return rank, residual_process or bool(local)
 

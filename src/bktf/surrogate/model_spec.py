@@ -105,7 +105,12 @@ def check_rank(rank: object) -> None:
         return
     if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or rank < 1:
         wanted = "a whole number of at least 1, or math.inf for a Gaussian process"
-        raise ValueError(f"rank must be {wanted}; got {rank!r}")
+        hint = (
+            ' ("auto" is for BKTFSampler, minimize and the space file)'
+            if str(rank) == "auto"
+            else ""
+        )
+        raise ValueError(f"rank must be {wanted}; got {rank!r}{hint}")
     whole_number("rank", rank, 1, MAX_RANK)
 
 

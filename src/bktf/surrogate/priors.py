@@ -2,13 +2,13 @@
 
 import functools
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 import numpy as np
 
+from bktf._checks import warn_of_change
 from bktf.gaussian_process import LOG_ODDS_HIGH
 
 T = TypeVar("T")
@@ -22,13 +22,16 @@ def _accept_old_names(cls: type[T]) -> type[T]:
 
     @functools.wraps(make)
     def init(self: T, **given: Any) -> None:
+        known = {item.name for item in fields(cls)}  # type: ignore[arg-type]
         for name in [name for name in given if name.startswith(OLD_PREFIX)]:
             new = NEW_PREFIX + name.removeprefix(OLD_PREFIX)
-            warnings.warn(
-                f"Priors.{name} is called {new}; the old name goes away",
-                FutureWarning,
-                stacklevel=2,
-            )
+            if new not in known:
+                continue  # refused below, by the name that was given
+            if new in given:
+                raise TypeError(
+                    f"Priors got both {name} and {new}, which are one; leave out {name}"
+                )
+            warn_of_change(f"Priors.{name} is called {new}; the old name goes away")
             given[new] = given.pop(name)
         make(self, **given)
 
