@@ -108,6 +108,7 @@ RESTRICTIONS = (
     "contract/test_sampler.py",
 )
 GAUSSIAN_PROCESS = (
+    "unit/test_process_scores.py",
     "unit/test_gaussian_process.py",
     "unit/test_engine.py",
     "unit/test_acquisition.py",
@@ -1789,4 +1790,8 @@ MUTATIONS = (
 )
 
 # Mutations that the tests may miss, each with its reason.
-UNNOTICED: dict[str, str] = {}
+UNNOTICED: dict[str, str] = {
+    "a subset of the worst": "the subset is tested by itself; of the engine's call only that it keeps the best observation, which the part that fills the space may keep too",
+    "suggestions without the seed": "the search for the next point has the seed as well, so two seeds suggest different points from equal fits",
+    "pending cells chosen again": "EI counts pending points as observed and does not choose them; for the other acquisitions a test is missing",
+}
