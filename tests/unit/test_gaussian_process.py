@@ -14,8 +14,9 @@ from bktf import acquisition
 from bktf._compiled import slice_sampling
 from bktf.acquisition.box_search import Box, search_box
 from bktf.acquisition.process_scores import ProcessBoxScore, process_box_score
-from bktf.gaussian_process import condition_process, parameter_updates, process_problem
+from bktf.gaussian_process import condition_process, parameter_updates
 from bktf.gaussian_process import covariance as process_covariance
+from bktf.gaussian_process.conditional_process import correlations_at
 from bktf.surrogate.model_spec import FLAGS
 from seeds import seeded
 
@@ -71,9 +72,9 @@ def test_a_constant_share_near_one_leaves_main_effects() -> None:
 
     Their variance shows how far the kernel is from that.
     """
-    table = process_problem.correlations(
-        np.array([[0.0, 0.4], [0.4, 0.0]]), False, np.zeros(2), np.array([0.0, 0.99])
-    )
+    differences, inverse = np.array([0.0, 0.4, 0.4, 0.0]), np.full(2, math.sqrt(5.0))
+    at = correlations_at(differences, False, inverse, np.array([0.0, 0.99]))
+    table = np.moveaxis(at, 0, 1).reshape(2, 2, 2)
     corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     K = (
         table[corners[:, None, 0], corners[None, :, 0]]
@@ -290,18 +291,15 @@ def box(score: ProcessBoxScore, is_allowed: Callable[[Floats], bool]) -> Box:
 def test_the_gradient_of_log_ei_is_its_slope(threshold: float) -> None:
     score = box_score(20, threshold)
     rng = np.random.default_rng(seeded(2))
-    for _ in range(5):
-        x = np.array([rng.random(), rng.integers(0, 3), rng.random()])
-        value, gradient = score.value_and_gradient(x)
-        assert value == pytest.approx(score.values(x[None])[0], rel=1e-12)
-        assert gradient[1] == 0.0
-        for d in (0, 2):
-            step = np.zeros(3)
-            step[d] = 1e-6
-            slope = (
-                score.value_and_gradient(x + step)[0] - score.value_and_gradient(x - step)[0]
-            ) / 2e-6
-            assert gradient[d] == pytest.approx(slope, rel=1e-4, abs=1e-6)
+    X = np.stack([rng.random(5), rng.integers(0, 3, 5), rng.random(5)], axis=1)
+    values, gradients = score.values_and_gradients(X)
+    np.testing.assert_allclose(values, score.values(X), rtol=1e-12)
+    assert np.all(gradients[:, 1] == 0.0)
+    for d in (0, 2):
+        step = np.zeros(3)
+        step[d] = 1e-6
+        slopes = (score.values(X + step) - score.values(X - step)) / 2e-6
+        np.testing.assert_allclose(gradients[:, d], slopes, rtol=1e-4, atol=1e-6)
 
 
 def test_the_best_point_between_axis_points_is_not_beaten_by_a_fine_grid() -> None:

@@ -16,7 +16,7 @@ from bktf.acquisition.process_scores import given_pending, process_box_score
 from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.kernel_spec import resolve_kernels
 from bktf.gaussian_process import ProcessDraws, condition_process
-from bktf.gaussian_process.compiled_process import MIN_VARIANCE_SHARE
+from bktf.gaussian_process.conditional_process import MIN_VARIANCE_SHARE
 from bktf.surrogate.observed_values import Standardisation
 from seeds import seeded
 

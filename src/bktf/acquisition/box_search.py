@@ -64,7 +64,7 @@ def search_box(score: AnyBoxScore, box: Box, rng: np.random.Generator) -> Found:
     candidates = _candidates(box, rng)
     values = smooth.values(candidates)
     starts = _spread(candidates, values)
-    ends = [_climb(smooth, box, (candidates[i], float(values[i]))) for i in starts]
+    ends = _climb(smooth, box, [(candidates[i], float(values[i])) for i in starts])
     points = np.concatenate((np.stack([point for point, _ in ends]), candidates))
     values = np.concatenate(([value for _, value in ends], values))
     if isinstance(score, ChanceWeighted):
@@ -115,47 +115,54 @@ def _spread(candidates: Floats, values: Floats) -> list[int]:
     return chosen
 
 
-def _climb(score: BoxScore, box: Box, start: Valued) -> Valued:
-    """A local maximum: continuous coordinates together, the others one by one, in turn."""
-    point, value = start
+def _climb(score: BoxScore, box: Box, starts: list[Valued]) -> list[Valued]:
+    """Local maxima: continuous coordinates together, the others one by one, in turn.
+
+    All climbers move at once, because a draw's covariance is read from memory once for all. The
+    best one then goes on alone.
+    """
+    climbers = starts
     lines = [(int(d), box.axes[d]) for d in np.flatnonzero(~box.is_continuous)]
     for _ in range(MAX_ROUNDS):
-        before = value
+        before = climbers
         if box.is_continuous.any():
-            point, value = _climb_continuous(score, box, (point, value))
-        point, value = climb_once(score.values, lines, (point, value), lambda _: True)
-        if value < before + MIN_GAIN or not lines:
+            climbers = _climb_continuous(score, box, climbers)
+        if not lines:
             break
-    return point, value
+        climbers = [climb_once(score.values, lines, c, lambda _: True) for c in climbers]
+        pairs = zip(climbers, before, strict=True)
+        if all(after[1] < earlier[1] + MIN_GAIN for after, earlier in pairs):
+            break
+    best = max(range(len(climbers)), key=lambda i: climbers[i][1])
+    if len(climbers) > 1 and box.is_continuous.any():
+        climbers[best] = _climb_continuous(score, box, [climbers[best]])[0]
+    return climbers
 
 
-def _climb_continuous(score: BoxScore, box: Box, start: Valued) -> Valued:
-    """A local maximum over the continuous coordinates."""
+def _climb_continuous(score: BoxScore, box: Box, starts: list[Valued]) -> list[Valued]:
+    """Local maxima over the continuous coordinates, by one L-BFGS on the sum of the scores."""
     from scipy.optimize import minimize  # heavy, and only needed here
 
-    point, value = start
-    free = box.is_continuous
+    free = np.flatnonzero(box.is_continuous)
+    points = np.stack([point for point, _ in starts])
+    best = [value for _, value in starts]
+    best_points = points.copy()
 
     def negative(x: Floats) -> tuple[float, Floats]:
-        full = point.copy()
-        full[free] = x
-        found, gradient = score.value_and_gradient(full)
-        return -found, -gradient[free]
+        """The negative sum of the scores; keeps the best point of each climber."""
+        points[:, free] = x.reshape(len(starts), -1)
+        values, gradients = score.values_and_gradients(points)
+        for i in np.flatnonzero(values > best):
+            best[i], best_points[i] = float(values[i]), points[i]
+        return -float(values.sum()), -gradients[:, free].ravel()
 
-    bounds = [(box.axes[d][0], box.axes[d][-1]) for d in np.flatnonzero(free)]
-    result = minimize(
-        negative,
-        point[free],
-        jac=True,
-        method="L-BFGS-B",
-        bounds=bounds,
-        options={"maxiter": N_GRADIENT_STEPS},
-    )
-    if not -result.fun > value:
-        return start
-    better = point.copy()
-    better[free] = result.x
-    return better, float(-result.fun)
+    bounds = [(box.axes[d][0], box.axes[d][-1]) for d in free] * len(starts)
+    options = {"maxiter": N_GRADIENT_STEPS}
+    minimize(
+        negative, points[:, free].ravel(), jac=True, method="L-BFGS-B", bounds=bounds,
+        options=options,
+    )  # fmt: skip
+    return list(zip(best_points, best, strict=True))
 
 
 def _any_allowed(score: AnyBoxScore, box: Box, rng: np.random.Generator) -> list[Valued]:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bktf._typing import Bools, Floats, Ints
+from bktf._typing import Floats, Ints
 from bktf.acquisition import process_log_ei as loops
 from bktf.acquisition.posterior_view import GridFactors, PosteriorView
 from bktf.acquisition.scores import MAX_COMPARED, thresholds_of_draws
-from bktf.gaussian_process import SQRT5, ConditionalProcess, condition_process
+from bktf.gaussian_process import ConditionalProcess, condition_process
 from bktf.product_forms import cp_values as cp
 
 MAX_DRAWS = 16  # draws that are used; each costs O(n²) per cell
@@ -52,7 +52,7 @@ class ProcessScore(NamedTuple):
     """Log EI, or UCB, of the cells of a grid."""
 
     process: ConditionalProcess
-    tables: tuple[Floats, ...]  # per axis (m_d, n, K)
+    tables: tuple[Floats, ...]  # per axis (K, m_d, n)
     components: GridFactors | None  # of the same draws
     thresholds: Floats  # (K,)
     beta: float | None  # of UCB; None for log EI
@@ -109,7 +109,7 @@ class ProcessBoxScore(NamedTuple):
     """Log EI at scaled points of a box; only for draws without components."""
 
     process: ConditionalProcess
-    arguments: tuple[Floats | Bools, ...]  # what the compiled loops take; the same at every point
+    thresholds: Floats  # (K,)
 
     @property
     def is_log(self) -> bool:
@@ -117,29 +117,29 @@ class ProcessBoxScore(NamedTuple):
         return True
 
     def values(self, points: Floats) -> Floats:
-        """Log EI (n,) at scaled points (n, D)."""
-        return np.asarray(loops.log_improvements_at(*self.arguments, points))
+        """Log EI (N,) at scaled points (N, D)."""
+        mean, variance = self.process.moments_at(points)
+        by_point = np.ascontiguousarray(mean.T), np.ascontiguousarray(variance.T)
+        return np.asarray(loops.log_improvements(*by_point, self.thresholds))
 
-    def value_and_gradient(self, point: Floats) -> tuple[float, Floats]:
-        """Log EI and its gradient (D,) at a scaled point."""
-        gradient = np.empty(point.size)
-        value = loops.log_improvement_and_gradient(*self.arguments, point, gradient)
-        return float(value), gradient
+    def values_and_gradients(self, points: Floats) -> tuple[Floats, Floats]:
+        """Log EI (N,) and its gradients (N, D) at scaled points (N, D); 0 on axes of levels."""
+        process = self.process
+        covariance, slopes = process.covariances_and_slopes(points)
+        mean, variance, solved = process.moments_given(covariance)
+        by_point = np.ascontiguousarray(mean.T), np.ascontiguousarray(variance.T)
+        by_mean, by_variance = np.empty((2, *by_point[0].shape))
+        values = loops.log_improvements_and_derivatives(
+            *by_point, self.thresholds, by_mean, by_variance
+        )
+        # Derivatives of log EI by the log covariances: the mean is linear in the covariances, the
+        # variance is the prior variance minus the squares of what `solved` holds.
+        weights = by_mean.T[:, :, None] * process.coefficients[:, None, :]
+        weights -= 2.0 * by_variance.T[:, :, None] * (solved @ process.roots)
+        weights *= covariance
+        return np.asarray(values), np.einsum("kni,dkni->nd", weights, slopes)
 
 
 def process_box_score(process: ConditionalProcess, thresholds: Floats) -> ProcessBoxScore:
     """Log EI over the box of the axes of a process."""
-    logs = process.logs[:, :-2]
-    correlations, rates = 1.0 / (1.0 + np.exp(-logs)), SQRT5 * np.exp(-logs)
-    inverse = np.where(process.on_levels, correlations, rates)  # (K, D) √5 / length-scale, or ρ
-    arguments = (
-        process.observed,
-        process.on_levels,
-        np.ascontiguousarray(inverse.T),
-        process.shares,
-        process.prior_variances,
-        process.coefficients,
-        process.roots,
-        thresholds,
-    )
-    return ProcessBoxScore(process, arguments)
+    return ProcessBoxScore(process, thresholds)

@@ -46,8 +46,8 @@ class GridScore(Score, Protocol):
 class BoxScore(Score, Protocol):
     """A score of the points of one box, smooth on its ordered axes."""
 
-    def value_and_gradient(self, point: Floats) -> tuple[float, Floats]:
-        """The value at a point (D,) and the gradient (D,) there, 0 on axes of levels."""
+    def values_and_gradients(self, points: Floats) -> tuple[Floats, Floats]:
+        """Values (n,) at points (n, D) and the gradients (n, D), 0 on axes of levels."""
 
 
 @runtime_checkable

@@ -175,7 +175,7 @@ def leave_out(process: ConditionalProcess, left_out: Ints) -> tuple[Floats, Floa
     Noise is included. With Q the inverse of the observations' covariance, those left out are
     normal around y − Q_mm⁻¹·(Q·y)_m with covariance Q_mm⁻¹.
     """
-    roots = process.roots[:, left_out]  # (n, m, K)
-    block = np.linalg.inv(np.einsum("aik,ajk->kij", roots, roots))
-    error = np.einsum("kij,jk->ki", block, process.coefficients[left_out])
+    roots = process.roots[:, :, left_out]  # (K, n, m)
+    block = np.linalg.inv(roots.transpose(0, 2, 1) @ roots)
+    error = (block @ process.coefficients[:, left_out, None])[:, :, 0]
     return process.residuals[:, left_out] - error, np.diagonal(block, axis1=1, axis2=2)

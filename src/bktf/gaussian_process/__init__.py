@@ -1,8 +1,8 @@
 """Infinite rank: a Gaussian process with a product kernel, its values integrated out."""
 
-from bktf.gaussian_process.compiled_process import moments, run_sweeps
+from bktf.gaussian_process.compiled_process import run_sweeps
 from bktf.gaussian_process.conditional_process import ConditionalProcess, condition_process
-from bktf.gaussian_process.covariance import LOG_ODDS_HIGH, SQRT5, exponentiate
+from bktf.gaussian_process.covariance import LOG_ODDS_HIGH
 from bktf.gaussian_process.process_draws import MAX_GRID as MAX_PROCESS_GRID
 from bktf.gaussian_process.process_draws import (
     ProcessDraws,
@@ -26,7 +26,6 @@ from bktf.gaussian_process.process_sampler import (
 __all__ = [
     "LOG_ODDS_HIGH",
     "MAX_PROCESS_GRID",
-    "SQRT5",
     "START_NOISE_PRECISION",
     "ConditionalProcess",
     "ProcessChain",
@@ -35,8 +34,6 @@ __all__ = [
     "ProcessProblem",
     "condition_process",
     "empty_model",
-    "exponentiate",
-    "moments",
     "moments_of_every_cell",
     "moments_over_draws",
     "n_logs",

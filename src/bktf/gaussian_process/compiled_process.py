@@ -1,17 +1,10 @@
-"""Compiled loops of the Gaussian process: sweeps of a chain, and moments given observations.
-
-Arrays over observations and draws are (n, K), so that all draws of one observation are contiguous.
-"""
+"""Compiled loops of the Gaussian process: sweeps of a chain, and covariances of observations."""
 
 import math
 
-import numpy as np
-
-from bktf._compiled import compiled, compiled_part, solve_transposed
-from bktf.gaussian_process.parameter_updates import factor_at, update_parameters
-
-# Of the prior variance; a smaller posterior variance is rounding error
-MIN_VARIANCE_SHARE = 1e-14
+from bktf._compiled import compiled
+from bktf.gaussian_process.covariance import correlate
+from bktf.gaussian_process.parameter_updates import update_parameters, write_rows
 
 
 @compiled
@@ -35,80 +28,10 @@ def run_sweeps(problem, logs, noise_precision, chain, n_burn_in, first, count, r
 
 
 @compiled
-def prepare(separations, on_levels, logs, noise_precision, residuals, roots, coefficients):
-    """Write U⁻ᵀ of each draw into roots (n, n, K) and C⁻¹·residual into coefficients (n, K).
+def write_covariance(separations, on_levels, logs, noise_precision, along, product, C):
+    """Write the covariance of the observations into the upper triangle of C (n, n).
 
-    C = Uᵀ·U is the covariance of the observations. Return whether every C is positive definite.
+    along (D, P) becomes the correlations along the axes, product (P,) their product Π_d κ_d.
     """
-    n_draws, n = residuals.shape
-    C = np.empty((n, n))
-    axis_correlations, product = np.empty(separations.shape), np.empty(separations.shape[1])
-    column = np.empty(n)
-    for k in range(n_draws):
-        log_det = factor_at(
-            separations, on_levels, logs[k], noise_precision[k], axis_correlations, product, C
-        )
-        if not math.isfinite(log_det):
-            return False
-        for j in range(n):
-            for i in range(n):
-                column[i] = 0.0
-            column[j] = 1.0
-            solve_transposed(C, column, j)
-            for i in range(n):
-                roots[i, j, k] = column[i]
-        for i in range(n):
-            column[i] = residuals[k, i]
-        solve_transposed(C, column, 0)
-        for j in range(n):
-            total = 0.0
-            for i in range(j, n):
-                total += roots[i, j, k] * column[i]
-            coefficients[j, k] = total
-    return True
-
-
-@compiled_part
-def moments(covariance, prior_variances, coefficients, roots, means, variances, solved):
-    """Write the mean and variance (K,) of h at a point with these covariances (n, K).
-
-    solved (n, K) becomes U⁻ᵀ·covariance.
-    """
-    n, n_draws = covariance.shape
-    for k in range(n_draws):
-        means[k] = 0.0
-        variances[k] = prior_variances[k]
-    for a in range(n):
-        row, row_covariance, coefficient = solved[a], covariance[a], coefficients[a]
-        for k in range(n_draws):
-            means[k] += coefficient[k] * row_covariance[k]
-            row[k] = 0.0
-        for i in range(a + 1):
-            root, other_covariance = roots[a, i], covariance[i]
-            for k in range(n_draws):
-                row[k] += root[k] * other_covariance[k]
-        for k in range(n_draws):
-            variances[k] -= row[k] * row[k]
-    for k in range(n_draws):
-        variances[k] = max(variances[k], MIN_VARIANCE_SHARE * prior_variances[k])
-
-
-@compiled
-def moments_of_cells(table, starts, cells, prior_variances, coefficients, roots, means, variances):
-    """Write the mean and variance (N, K) of h at cells (N, D).
-
-    table (M, n, K) holds the correlations with the observations along all axes; axis d starts at
-    starts[d].
-    """
-    n, n_draws = coefficients.shape
-    covariance, solved = np.empty((n, n_draws)), np.empty((n, n_draws))
-    for i in range(cells.shape[0]):
-        for r in range(n):
-            row = covariance[r]
-            for k in range(n_draws):
-                row[k] = prior_variances[k]
-            for d in range(cells.shape[1]):
-                factor = table[starts[d] + cells[i, d], r]
-                for k in range(n_draws):
-                    row[k] *= factor[k]
-        moments(covariance, prior_variances, coefficients, roots, means[i], variances[i], solved)
+    correlate(separations, on_levels, logs, along, product)
+    write_rows(product, math.exp(logs[on_levels.size]), 1.0 / noise_precision, C)

@@ -3,20 +3,32 @@
 Given its parameters, h at a point is normal. Its mean is a sum of n products over the axes, like a
 CP form of rank n. Its variance is a quadratic form of the same products. Coordinates are scaled and
 values standardised.
+
+Notation: n observations, K draws, D axes, N points. The draw is the first index, so that the
+products over observations are matrix products of each draw.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from bktf._typing import Bools, Floats, Ints
-from bktf.gaussian_process.compiled_process import moments_of_cells, prepare
-from bktf.gaussian_process.process_problem import correlations, pair_separations
+from bktf.gaussian_process.compiled_process import write_covariance
+from bktf.gaussian_process.covariance import (
+    SQRT5,
+    log_slopes,
+    multiply_correlations,
+    multiply_rows,
+)
+from bktf.gaussian_process.process_problem import pair_separations
 from bktf.product_forms import Moments
 
 MAX_JOINT = 256  # points in a joint draw; further points are drawn in independent blocks
 JITTER_SHARE = 1e-10  # of the prior variance, added before a covariance is factored
+MAX_BLOCK = 2_000_000  # covariances with the observations that are in memory together
+# Of the prior variance; a smaller posterior variance is rounding error
+MIN_VARIANCE_SHARE = 1e-14
 
 
 class ConditionalProcess(NamedTuple):
@@ -27,8 +39,8 @@ class ConditionalProcess(NamedTuple):
     logs: Floats  # (K, D + 2) its parameters; see `covariance`
     noise_precision: Floats  # (K,)
     residuals: Floats  # (K, n) observations of h: values minus the draw's components, if any
-    coefficients: Floats  # (n, K) C⁻¹·residuals, C the covariance of the observations
-    roots: Floats  # (n, n, K) inverse transposed Cholesky factors of C
+    coefficients: Floats  # (K, n) C⁻¹·residuals, C the covariance of the observations
+    roots: Floats  # (K, n, n) lower triangular L⁻¹, where C = L·Lᵀ
 
     @property
     def prior_variances(self) -> Floats:
@@ -40,52 +52,92 @@ class ConditionalProcess(NamedTuple):
         """The constant shares ρ, (K,)."""
         return np.asarray(1.0 / (1.0 + np.exp(-self.logs[:, -1])))
 
+    @property
+    def inverse_lengths(self) -> Floats:
+        """√5 / length-scale, or on levels the correlation, (D, K)."""
+        logs = self.logs[:, :-2]
+        correlations, rates = 1.0 / (1.0 + np.exp(-logs)), SQRT5 * np.exp(-logs)
+        return np.ascontiguousarray(np.where(self.on_levels, correlations, rates).T)
+
     def table(self, d: int, coords: Floats) -> Floats:
-        """Correlations along an axis between scaled coordinates and the observations, (u, n, K)."""
-        return correlations(
-            np.abs(coords[:, None] - self.observed[:, d]),
-            bool(self.on_levels[d]),
-            self.logs[:, d],
-            self.shares,
-        )
+        """Correlations along an axis between scaled coordinates and the observations, (K, u, n)."""
+        differences = (coords[:, None] - self.observed[:, d]).ravel()
+        inverse = self.inverse_lengths[d]
+        flat = correlations_at(differences, bool(self.on_levels[d]), inverse, self.shares)
+        return flat.reshape(len(self.logs), len(coords), len(self.observed))
 
     def moments(self, tables: Sequence[Floats], index: Ints) -> Moments:
         """Mean and variance of h within each draw, (K, N) each.
 
-        index (N, D): the points, as indices into tables.
+        index (N, D): the points, as indices into tables (K, m_d, n).
         """
-        starts = np.concatenate(([0], np.cumsum([len(t) for t in tables]))).astype(np.int64)
-        means, variances = np.empty((2, len(index), len(self.logs)))
-        moments_of_cells(
-            np.concatenate(tables),
-            starts,
-            np.ascontiguousarray(index),
-            self.prior_variances,
-            self.coefficients,
-            self.roots,
-            means,
-            variances,
-        )
-        return Moments(means.T, variances.T)
+        parts = []
+        for block in self.blocks(len(index)):
+            cells = np.ascontiguousarray(index[block].T)
+            covariance = self._constant(len(index[block]))
+            for table, along in zip(tables, cells, strict=True):
+                multiply_rows(table, along, covariance)
+            parts.append(self.moments_given(covariance)[:2])
+        return Moments(*(np.concatenate(p, axis=1) for p in zip(*parts, strict=True)))
 
     def moments_at(self, points: Floats) -> Moments:
         """The same at scaled points (N, D)."""
-        located = [np.unique(points[:, d], return_inverse=True) for d in range(points.shape[1])]
-        return self.moments(
-            [self.table(d, coords) for d, (coords, _) in enumerate(located)],
-            np.stack([i for _, i in located], axis=1),
-        )
+        parts = [
+            self.moments_given(self.covariances(points[block], self.observed))[:2]
+            for block in self.blocks(len(points))
+        ]
+        return Moments(*(np.concatenate(p, axis=1) for p in zip(*parts, strict=True)))
+
+    def moments_given(self, covariance: Floats) -> tuple[Floats, Floats, Floats]:
+        """Mean and variance (K, N) of h from its covariances (K, N, n) with the observations.
+
+        And L⁻¹ times those covariances, (K, N, n).
+        """
+        solved = covariance @ self.roots.transpose(0, 2, 1)
+        mean = (covariance @ self.coefficients[:, :, None])[:, :, 0]
+        prior = self.prior_variances[:, None]
+        variance = prior - np.einsum("kni,kni->kn", solved, solved)
+        return mean, np.maximum(variance, MIN_VARIANCE_SHARE * prior), solved
+
+    def blocks(self, n_points: int) -> Iterator[slice]:
+        """Blocks of points whose covariances with the observations fit into memory together."""
+        size = max(MAX_BLOCK // max(self.coefficients.size, 1), 1)
+        return (slice(first, first + size) for first in range(0, max(n_points, 1), size))
 
     def covariances(self, first: Floats, second: Floats) -> Floats:
         """Prior covariances of h between scaled points, (K, n, n2)."""
-        total = np.broadcast_to(
-            self.prior_variances, (len(first), len(second), len(self.logs))
-        ).copy()
-        for d, levels in enumerate(self.on_levels):
-            total *= correlations(
-                np.abs(first[:, None, d] - second[:, d]), bool(levels), self.logs[:, d], self.shares
+        return self._covariances(first, second, None)
+
+    def covariances_and_slopes(self, points: Floats) -> tuple[Floats, Floats]:
+        """Covariances (K, N, n) of h at scaled points (N, D) with the observations.
+
+        And the derivatives of their logarithms by each coordinate, (D, K, N, n), 0 on levels.
+        """
+        slopes = np.zeros((points.shape[1], len(self.logs), len(points), len(self.observed)))
+        return self._covariances(points, self.observed, slopes), slopes
+
+    def _covariances(self, first: Floats, second: Floats, slopes: Floats | None) -> Floats:
+        """`covariances`; writes into `slopes` where they are asked for."""
+        covariance = self._constant(len(first), len(second))
+        flat = covariance.reshape(len(self.logs), -1)
+        exponentials, buffer = np.empty_like(flat), np.empty(flat.shape[1])
+        shares, inverse = self.shares, self.inverse_lengths
+        for d, levels in enumerate(self.on_levels.tolist()):
+            differences = (first[:, None, d] - second[:, d]).ravel()
+            distances = np.abs(differences)
+            multiply_correlations(
+                distances, levels, inverse[d], shares, exponentials, buffer, flat
             )
-        return np.moveaxis(total, 2, 0)
+            if slopes is not None and not levels:
+                out = slopes[d].reshape(flat.shape)
+                log_slopes(differences, inverse[d], shares, exponentials, out)
+        return covariance
+
+    def _constant(self, n_points: int, n_others: int | None = None) -> Floats:
+        """The prior variance of each draw, repeated: (K, N, n)."""
+        n_others = len(self.observed) if n_others is None else n_others
+        shape = (len(self.logs), n_points, n_others)
+        return np.broadcast_to(self.prior_variances[:, None, None], shape).copy()
 
     def draw_at(self, points: Floats, rng: np.random.Generator) -> Floats:
         """Draws of h at scaled points, (K, N), joint over at most MAX_JOINT of them."""
@@ -99,22 +151,19 @@ class ConditionalProcess(NamedTuple):
 
     def covariances_at(self, points: Floats) -> Floats:
         """Covariances of h between scaled points given the observations, (K, N, N)."""
-        cross = self.covariances(self.observed, points)
-        explained = np.einsum("aik,kin->kan", self.roots, cross)
+        explained = self.roots @ self.covariances(self.observed, points)
         return np.asarray(
             self.covariances(points, points) - explained.transpose(0, 2, 1) @ explained
         )
 
     def _joint(self, points: Floats, rng: np.random.Generator) -> Floats:
         """One joint draw of h at scaled points, (K, N)."""
-        cross, covariance = self.covariances(self.observed, points), self.covariances_at(points)
+        cross, covariance = self.covariances(points, self.observed), self.covariances_at(points)
         covariance += JITTER_SHARE * self.prior_variances[:, None, None] * np.eye(len(points))
         spread = np.linalg.eigh(covariance)
         root = spread.eigenvectors * np.sqrt(np.maximum(spread.eigenvalues, 0.0))[:, None, :]
         normals = rng.standard_normal((len(self.logs), len(points), 1))
-        return np.asarray(
-            np.einsum("ik,kin->kn", self.coefficients, cross) + (root @ normals)[:, :, 0]
-        )
+        return np.asarray((cross @ self.coefficients[:, :, None] + root @ normals)[:, :, 0])
 
     def negated(self) -> "ConditionalProcess":
         """The process of −f."""
@@ -133,31 +182,49 @@ class ConditionalProcess(NamedTuple):
             logs=self.logs[draws],
             noise_precision=self.noise_precision[draws],
             residuals=self.residuals[draws],
-            coefficients=np.ascontiguousarray(self.coefficients[:, draws]),
-            roots=np.ascontiguousarray(self.roots[:, :, draws]),
+            coefficients=self.coefficients[draws],
+            roots=self.roots[draws],
         )
+
+
+def correlations_at(
+    differences: Floats, on_levels: bool, inverse: Floats, shares: Floats
+) -> Floats:
+    """κ_d of K draws at differences (P,) along an axis, (K, P).
+
+    inverse (K,): as `ConditionalProcess.inverse_lengths`; shares (K,): the constant shares ρ.
+    """
+    out = np.ones((len(shares), differences.size))
+    distances, buffer = np.abs(differences), np.empty(differences.size)
+    multiply_correlations(distances, on_levels, inverse, shares, np.empty_like(out), buffer, out)
+    return out
 
 
 def condition_process(
     observed: Floats, on_levels: Bools, logs: Floats, noise_precision: Floats, residuals: Floats
 ) -> ConditionalProcess:
     """The process of K draws with these parameters, given its noisy observations (K, n)."""
+    from scipy.linalg.lapack import dpotrf, dtrtri  # heavy: `import bktf` must not pay for it
+
     n_draws, n = residuals.shape
     separations = pair_separations(observed, on_levels)
-    roots, coefficients = np.zeros((n, n, n_draws)), np.empty((n, n_draws))
-    if not prepare(
-        separations,
-        on_levels.astype(np.int64),
-        logs,
-        noise_precision,
-        np.ascontiguousarray(residuals),
-        roots,
-        coefficients,
-    ):
-        raise ArithmeticError(
-            "the covariance of the Gaussian process is singular in double precision; "
-            "give a larger noise_std"
-        )
+    levels = on_levels.astype(np.int64)
+    along, product = np.empty(separations.shape), np.empty(separations.shape[1])
+    roots, C = np.empty((n_draws, n, n)), np.empty((n, n))
+    for k in range(n_draws):
+        write_covariance(separations, levels, logs[k], noise_precision[k], along, product, C)
+        # The transpose is in Fortran's order and overwritten in place.
+        root, info = dpotrf(C.T, lower=1, overwrite_a=1)
+        if info == 0:
+            root, info = dtrtri(root, lower=1, overwrite_c=1)
+        if info != 0:
+            raise ArithmeticError(
+                "the covariance of the Gaussian process is singular in double precision; "
+                "give a larger noise_std"
+            )
+        roots[k] = root
+    solved = roots @ residuals[:, :, None]
+    coefficients = (roots.transpose(0, 2, 1) @ solved)[:, :, 0]
     return ConditionalProcess(
         observed, on_levels, logs, noise_precision, residuals, coefficients, roots
     )

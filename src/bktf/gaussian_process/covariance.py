@@ -106,3 +106,51 @@ def correlate(separations, on_levels, logs, along, out):
     for d in range(n_dims):
         correlations_along(separations[d], on_levels[d], logs[d], out, along[d])
     multiply_axes(along, on_levels, share_of(logs[n_dims + 1]), n_dims, out)
+
+
+@compiled
+def multiply_correlations(distances, on_levels, inverse, shares, exponentials, buffer, out):
+    """Multiply out (K, P) by κ_d of every draw at distances (P,) along one axis.
+
+    inverse (K,): √5 / l, or on levels the correlation. On an ordered axis exponentials (K, P)
+    becomes (1 − ρ)·exp(−√5·distance / l). buffer (P,) is overwritten.
+    """
+    for k in range(out.shape[0]):
+        row, rate, share = out[k], inverse[k], shares[k]
+        if on_levels:
+            for p in range(row.size):
+                row[p] *= rate if distances[p] > 0.0 else 1.0
+            continue
+        decay = exponentials[k]
+        for p in range(row.size):
+            decay[p] = -rate * distances[p]
+        exponentiate(decay, buffer)
+        for p in range(row.size):
+            r = rate * distances[p]
+            decay[p] *= 1.0 - share
+            row[p] *= share + decay[p] * (1.0 + r + r * r / 3.0)
+
+
+@compiled
+def log_slopes(differences, inverse, shares, exponentials, out):
+    """Write d log κ_d / d x_d of every draw into out (K, P), for differences (P,) x_d − x'_d.
+
+    exponentials (K, P): as `multiply_correlations` leaves them.
+    """
+    for k in range(out.shape[0]):
+        row, decay, rate, share = out[k], exponentials[k], inverse[k], shares[k]
+        for p in range(row.size):
+            r = rate * abs(differences[p])
+            correlation = 3.0 * share + decay[p] * (3.0 + 3.0 * r + r * r)
+            slope = rate * decay[p] * (r + r * r) / correlation
+            row[p] = -slope if differences[p] > 0.0 else slope
+
+
+@compiled
+def multiply_rows(table, cells, out):
+    """Multiply out (K, N, n) by the rows of a table (K, m, n) that cells (N,) name."""
+    for k in range(out.shape[0]):
+        for i in range(cells.size):
+            row, factor = out[k, i], table[k, cells[i]]
+            for j in range(row.size):
+                row[j] *= factor[j]

@@ -9,7 +9,6 @@ import numpy as np
 
 from bktf._compiled import record
 from bktf._typing import Bools, Floats, Ints
-from bktf.gaussian_process.covariance import SQRT5
 
 
 @record
@@ -54,14 +53,3 @@ def empty_model(n_dims: int) -> ProcessModel:
 def n_logs(n_dims: int) -> int:
     """The number of parameters of a process; see `covariance`."""
     return n_dims + 2
-
-
-def correlations(distances: Floats, on_levels: bool, logs: Floats, shares: Floats) -> Floats:
-    """κ_d at distances (…), for K draws: (…, K).
-
-    logs (K,) are the parameters of the axis and shares (K,) the constant shares ρ.
-    """
-    if on_levels:
-        return np.where((distances > 0.0)[..., None], 1.0 / (1.0 + np.exp(-logs)), 1.0)
-    r = distances[..., None] * (SQRT5 * np.exp(-logs))
-    return np.asarray(shares + (1.0 - shares) * (1.0 + r + r * r / 3.0) * np.exp(-r))
