@@ -284,7 +284,7 @@ def box_score(n: int, threshold: float, seed: int = 0) -> ProcessBoxScore:
 def box(score: ProcessBoxScore, is_allowed: Callable[[Floats], bool]) -> Box:
     """The unit square beside three levels, around the first four observations."""
     axes = (np.linspace(0, 1, 11), np.arange(3.0), np.linspace(0, 1, 11))
-    return Box(axes, ~LEVELS, score.process.observed[:4], is_allowed)
+    return Box(axes, ~LEVELS, ~LEVELS, score.process.observed[:4], is_allowed)
 
 
 @pytest.mark.parametrize("threshold", [-2.0, 1.0, 3.0, 8.0, 40.0])

@@ -1,8 +1,9 @@
 """The best allowed point of a box under a smooth score, where some axes have only certain values.
 
-The search climbs from the best of many candidates: continuous coordinates jointly by L-BFGS, the
-others one at a time. A chance of success has no gradient, and the allowed points may form any set.
-So the search ends with random points near the best allowed ones.
+The search climbs from the best of many candidates. Ordered coordinates move jointly by L-BFGS; where
+an axis has only certain values, the nearest one is taken. Then coordinates with certain values move
+one at a time. A chance of success has no gradient, and the allowed points may form any set. So the
+search ends with random points near the best allowed ones.
 """
 
 import math
@@ -15,7 +16,7 @@ from bktf._typing import Bools, Floats
 from bktf.acquisition.found import Found
 from bktf.acquisition.grid_search import MAX_ASKED
 from bktf.acquisition.scores import BoxScore, ChanceWeighted
-from bktf.product_forms import best_allowed, best_few_allowed, climb_once
+from bktf.product_forms import best_allowed, best_few_allowed
 
 AnyBoxScore = BoxScore | ChanceWeighted[BoxScore]
 Valued = tuple[Floats, float]  # a scaled point (D,) and its score
@@ -26,7 +27,9 @@ NEAR_DISTANCES = (0.003, 0.3)  # of those candidates, as shares of the axes; log
 N_GRADIENT_CLIMBERS = 5  # L-BFGS takes most of the time of a search
 MIN_CLIMBER_DISTANCE = 0.1  # on at least one axis, so that climbers start on different hills
 N_GRADIENT_STEPS = 25  # of L-BFGS in each round
-MAX_ROUNDS = 4  # of L-BFGS and a pass over the other axes
+MAX_ROUNDS = 4  # of L-BFGS and a pass over the axes with certain values
+MAX_LINE = 32  # values of one axis that are compared in a pass
+NEAR_STEPS = (-8, -4, -2, -1, 1, 2, 4, 8)  # along an ordered axis with more values than that
 MIN_GAIN = 1e-3  # of a log score; a round that gains less is the last one
 N_NEARBY_STARTS = 2  # allowed points around which others are tried
 N_NEARBY = 64  # points tried in each round
@@ -39,6 +42,7 @@ class Box:
 
     axes: tuple[Floats, ...]  # points; a single one where an axis is fixed
     is_continuous: Bools  # (D,) axes with every coordinate between the ends
+    is_ordered: Bools  # (D,) axes without levels
     incumbents: Floats  # (n, D) points to look around
     is_allowed: Callable[[Floats], bool]  # of one point (D,)
 
@@ -53,6 +57,24 @@ class Box:
         """Random points (n, D)."""
         return np.stack([self.random_on(d, n, rng) for d in range(len(self.axes))], axis=1)
 
+    def line(self, d: int, coordinate: float, rng: np.random.Generator) -> Floats:
+        """Values (m,) of an axis to compare with a coordinate of it."""
+        points = self.axes[d]
+        if points.size <= MAX_LINE:
+            return points
+        if not self.is_ordered[d]:
+            return rng.choice(points, MAX_LINE, replace=False)
+        index = int(np.abs(points - coordinate).argmin()) + np.array(NEAR_STEPS)
+        return points[np.clip(index, 0, points.size - 1)]
+
+    def snap(self, points: Floats) -> Floats:
+        """Points (n, D) moved to the nearest values of the axes that have only certain ones."""
+        snapped = points.copy()
+        for d in np.flatnonzero(~self.is_continuous):
+            nearest = np.abs(self.axes[d] - points[:, d, None]).argmin(axis=1)
+            snapped[:, d] = self.axes[d][nearest]
+        return snapped
+
     def clip(self, d: int, coordinates: Floats) -> Floats:
         """Coordinates moved to the nearest end of an axis where they lie outside."""
         return np.clip(coordinates, self.axes[d][0], self.axes[d][-1])
@@ -64,9 +86,8 @@ def search_box(score: AnyBoxScore, box: Box, rng: np.random.Generator) -> Found:
     candidates = _candidates(box, rng)
     values = smooth.values(candidates)
     starts = _spread(candidates, values)
-    ends = _climb(smooth, box, [(candidates[i], float(values[i])) for i in starts])
-    points = np.concatenate((np.stack([point for point, _ in ends]), candidates))
-    values = np.concatenate(([value for _, value in ends], values))
+    ends, end_values = _climb(smooth, box, candidates[starts], values[starts], rng)
+    points, values = np.concatenate((ends, candidates)), np.concatenate((end_values, values))
     if isinstance(score, ChanceWeighted):
         values = score.weigh(values, points)
     elif box.is_allowed(points[values.argmax()]):
@@ -115,54 +136,83 @@ def _spread(candidates: Floats, values: Floats) -> list[int]:
     return chosen
 
 
-def _climb(score: BoxScore, box: Box, starts: list[Valued]) -> list[Valued]:
-    """Local maxima: continuous coordinates together, the others one by one, in turn.
+def _climb(
+    score: BoxScore, box: Box, points: Floats, values: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Local maxima (n, D) near points, and their scores.
 
-    All climbers move at once, because a draw's covariance is read from memory once for all. The
-    best one then goes on alone.
+    All climbers move at once, because each draw's covariances are read from memory once for all of
+    them. The best one goes on alone.
     """
-    climbers = starts
-    lines = [(int(d), box.axes[d]) for d in np.flatnonzero(~box.is_continuous)]
+    finite = np.flatnonzero(~box.is_continuous)
+    has_continuous = bool(box.is_continuous.any())
+    if np.any(box.is_ordered & ~box.is_continuous):
+        relaxed, _ = _climb_gradient(score, box, points, values, box.is_ordered)
+        snapped = box.snap(relaxed)
+        points, values = _better(points, values, snapped, score.values(snapped))
     for _ in range(MAX_ROUNDS):
-        before = climbers
-        if box.is_continuous.any():
-            climbers = _climb_continuous(score, box, climbers)
-        if not lines:
+        before = values
+        if has_continuous:
+            points, values = _climb_gradient(score, box, points, values, box.is_continuous)
+        for d in finite.tolist():
+            points, values = _climb_line(score, box, points, values, d, rng)
+        if not finite.size or np.all(values < before + MIN_GAIN):
             break
-        climbers = [climb_once(score.values, lines, c, lambda _: True) for c in climbers]
-        pairs = zip(climbers, before, strict=True)
-        if all(after[1] < earlier[1] + MIN_GAIN for after, earlier in pairs):
-            break
-    best = max(range(len(climbers)), key=lambda i: climbers[i][1])
-    if len(climbers) > 1 and box.is_continuous.any():
-        climbers[best] = _climb_continuous(score, box, [climbers[best]])[0]
-    return climbers
+    best = [int(values.argmax())]
+    if has_continuous and len(points) > 1:
+        found = _climb_gradient(score, box, points[best], values[best], box.is_continuous)
+        points[best], values[best] = found
+    return points, values
 
 
-def _climb_continuous(score: BoxScore, box: Box, starts: list[Valued]) -> list[Valued]:
-    """Local maxima over the continuous coordinates, by one L-BFGS on the sum of the scores."""
+def _better(
+    points: Floats, values: Floats, others: Floats, other_values: Floats
+) -> tuple[Floats, Floats]:
+    """The better one of two points of each climber, (n, D), and its score."""
+    is_better = other_values > values
+    return np.where(is_better[:, None], others, points), np.where(is_better, other_values, values)
+
+
+def _climb_line(
+    score: BoxScore, box: Box, points: Floats, values: Floats, d: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Every climber at its best value of one axis, in one call of the score."""
+    lines = [box.line(d, float(point[d]), rng) for point in points]
+    owner = np.repeat(np.arange(len(points)), [line.size for line in lines])
+    moved = points[owner]
+    moved[:, d] = np.concatenate(lines)
+    moved_values = score.values(moved)
+    points, values = points.copy(), values.copy()
+    for i in range(len(points)):
+        mine = np.flatnonzero(owner == i)
+        best = mine[moved_values[mine].argmax()]
+        if moved_values[best] > values[i]:
+            points[i], values[i] = moved[best], moved_values[best]
+    return points, values
+
+
+def _climb_gradient(
+    score: BoxScore, box: Box, points: Floats, values: Floats, is_free: Bools
+) -> tuple[Floats, Floats]:
+    """Local maxima over the free coordinates, by one L-BFGS on the sum of all climbers' scores."""
     from scipy.optimize import minimize  # heavy, and only needed here
 
-    free = np.flatnonzero(box.is_continuous)
-    points = np.stack([point for point, _ in starts])
-    best = [value for _, value in starts]
-    best_points = points.copy()
+    free = np.flatnonzero(is_free)
+    current, best, best_values = points.copy(), points.copy(), values.copy()
 
     def negative(x: Floats) -> tuple[float, Floats]:
         """The negative sum of the scores; keeps the best point of each climber."""
-        points[:, free] = x.reshape(len(starts), -1)
-        values, gradients = score.values_and_gradients(points)
-        for i in np.flatnonzero(values > best):
-            best[i], best_points[i] = float(values[i]), points[i]
-        return -float(values.sum()), -gradients[:, free].ravel()
+        current[:, free] = x.reshape(len(points), -1)
+        found, gradients = score.values_and_gradients(current)
+        is_better = found > best_values
+        best[is_better], best_values[is_better] = current[is_better], found[is_better]
+        return -float(found.sum()), -gradients[:, free].ravel()
 
-    bounds = [(box.axes[d][0], box.axes[d][-1]) for d in free] * len(starts)
+    bounds = [(box.axes[d][0], box.axes[d][-1]) for d in free] * len(points)
     options = {"maxiter": N_GRADIENT_STEPS}
-    minimize(
-        negative, points[:, free].ravel(), jac=True, method="L-BFGS-B", bounds=bounds,
-        options=options,
-    )  # fmt: skip
-    return list(zip(best_points, best, strict=True))
+    x = points[:, free].ravel()
+    minimize(negative, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return best, best_values
 
 
 def _any_allowed(score: AnyBoxScore, box: Box, rng: np.random.Generator) -> list[Valued]:

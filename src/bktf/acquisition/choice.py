@@ -24,7 +24,12 @@ from bktf.acquisition.component_scores import component_score, maximum_score
 from bktf.acquisition.found import Found
 from bktf.acquisition.grid_search import search_grid
 from bktf.acquisition.posterior_view import PosteriorLike, PosteriorView, points_of
-from bktf.acquisition.process_scores import given_pending, process_box_score, process_score
+from bktf.acquisition.process_scores import (
+    given_pending,
+    n_comparable,
+    process_box_score,
+    process_score,
+)
 from bktf.acquisition.scores import BoxScore, ChanceWeighted, GridScore, thresholds_of_draws
 
 __all__ = [
@@ -171,8 +176,7 @@ def _choose(
     domain = make_domain(view, question, taken)
     rng = np.random.default_rng([question.seed, view.seed])
     is_ei = question.acquisition == "ei"
-    is_process_alone = view.process is not None and not view.has_components
-    if is_process_alone and is_ei and question.free - domain.fixed.keys():
+    if _is_searched_as_box(domain):
         found = _search_box(domain, pending, rng)
         point = None if found.at is None else view.unscaled(found.at[None])[0]
     else:
@@ -185,6 +189,21 @@ def _choose(
     if view.process is not None:  # only a subset of its draws is used, so there is no bound
         return Choice(point, value, found.method, False, math.inf, found.is_thin)
     return Choice(point, value, found.method, found.is_exact, gap, found.is_thin)
+
+
+def _is_searched_as_box(domain: Domain) -> bool:
+    """Whether the score has a gradient and its cells cannot all be compared.
+
+    On a grid under restrictions the search of cells is used, which knows feasible cells.
+    """
+    view, question = domain.view, domain.question
+    if view.process is None or view.has_components or question.acquisition != "ei":
+        return False
+    if question.free - domain.fixed.keys():
+        return True
+    n_cells = math.prod(axis.size for axis in domain.axes)
+    is_restricted = question.feasible is not None or question.chance is not None
+    return not is_restricted and n_cells > n_comparable(view.process)
 
 
 def _search_box(domain: Domain, pending: Floats, rng: np.random.Generator) -> Found:

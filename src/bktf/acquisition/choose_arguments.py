@@ -129,7 +129,8 @@ class Domain:
 
         free = self.question.free - self.fixed.keys()
         is_continuous = np.array([d in free for d in range(len(axes))])
-        return Box(axes, is_continuous, incumbents, is_allowed)
+        is_ordered = np.array([not axis.kernel.on_levels for axis in self.view.grid])
+        return Box(axes, is_continuous, is_ordered, incumbents, is_allowed)
 
     def chance_of_points(self) -> Callable[[NDArray[Any]], Floats] | None:
         """The chance of success as a function of scaled points (n, D)."""

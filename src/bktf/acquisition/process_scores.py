@@ -15,6 +15,14 @@ from bktf.gaussian_process import ConditionalProcess, condition_process
 from bktf.product_forms import cp_values as cp
 
 MAX_DRAWS = 16  # draws that are used; each costs O(n²) per cell
+MAX_WORK = 2e9  # operations of comparing cells one by one
+
+
+def n_comparable(process: ConditionalProcess) -> int:
+    """The number of cells up to which all of them are compared."""
+    n_draws = min(len(process.logs), MAX_DRAWS)
+    work = n_draws * len(process.observed) ** 2
+    return min(MAX_COMPARED, int(MAX_WORK // work))
 
 
 class GivenPending(NamedTuple):
@@ -65,7 +73,7 @@ class ProcessScore(NamedTuple):
     @property
     def n_enumerable(self) -> int:
         """Each cell is expensive."""
-        return MAX_COMPARED
+        return n_comparable(self.process)
 
     def starting_cells(self) -> Ints:
         """None, because the maxima of draws are not known."""

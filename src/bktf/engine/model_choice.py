@@ -21,16 +21,30 @@ import numpy as np
 from bktf._typing import Floats, Ints
 from bktf.engine.observation_filters import choose_subset
 from bktf.engine.settings import AUTO, NEEDS_WHOLE_DRAWS, EngineSettings, Objective
-from bktf.gaussian_process import ConditionalProcess
+from bktf.gaussian_process import ConditionalProcess, ProcessDraws
 from bktf.spaces import Parameter, n_points
-from bktf.surrogate import ModelSpec, Posterior, RunOptions, Warp, fit_model, make_axes
+from bktf.surrogate import (
+    ChainLengths,
+    ModelSpec,
+    Posterior,
+    ProcessStart,
+    RunOptions,
+    Warp,
+    fit_mode,
+    fit_model,
+    make_axes,
+    uses_mode,
+)
 
 N_FOLDS = 5
-MAX_PROCESS_POINTS = 200  # observations that a process sees at most
+MAX_PROCESS_POINTS = 300  # observations that a process sees at most
 EARLY_POINTS = 20  # up to which a process chooses more often: it needs fewer points to be useful
 EARLY_PERIOD, LATER_PERIOD = 2, 6  # suggestions of which a process makes one
 LARGE_SPACE = 1e5  # points of a finite space beyond which coordinates seldom repeat
 LARGE_SPACE_POINTS = 100  # from so many points on, only a process chooses on such a space
+# Of a suggestion, where chains move around the mode; fewer draws where each is expensive
+MODE_LENGTHS, LONG_LENGTHS = ChainLengths(12, 4, 2), ChainLengths(8, 4, 2)
+LONG_POINTS = 128  # observations from which on draws are fewer
 SHOWN_KEPT, SHOWN_CHAINS = 40, 4  # at least, of a process that is shown: quantiles need more draws
 
 
@@ -46,6 +60,7 @@ class Observations:
     kernels: Sequence[str | None]  # None on an ordered axis
     log: Sequence[bool]
     warm_start: Posterior | None = None  # oriented; only components use it
+    start: ProcessStart | None = None  # only a process uses it
     n_threads: int | None = None  # of the chains; by default as many as there are processors
 
 
@@ -98,6 +113,8 @@ def fit_surrogate(rank: float, settings: EngineSettings, data: Observations) -> 
         data = _subset(data, spec)
     if warp is None or not spec.is_process:
         return fit_oriented(data, data.y, spec)
+    if uses_mode(data.X.shape[1], len(data.y)):
+        return _fit_around_mode(data, warp, spec)
     warped = fit_oriented(data, warp.forward(data.y), spec)
     if len(data.y) < 2 * N_FOLDS:  # too few to compare predictions
         return warped
@@ -105,11 +122,42 @@ def fit_surrogate(rank: float, settings: EngineSettings, data: Observations) -> 
     return warped if warped_score_gain(warped, plain, warp, data.seed) > 0.0 else plain
 
 
+def _fit_around_mode(data: Observations, warp: Warp, spec: ModelSpec) -> Posterior:
+    """The process of plain or of warped values; only the better of the two modes is sampled."""
+    values = {True: warp.forward(data.y), False: data.y}
+    first = mode_of(data, values[True], spec, data.start)
+    second = mode_of(data, values[False], spec, start_at(first))
+    is_warped = warped_score_gain(first, second, warp, data.seed) > 0.0
+    mode = first if is_warped else second
+    return fit_oriented(replace(data, start=start_at(mode)), values[is_warped], spec)
+
+
+def mode_of(
+    data: Observations, y: Floats, spec: ModelSpec, start: ProcessStart | None
+) -> Posterior:
+    """The oriented process with the most probable parameters given y (n,)."""
+    objective = data.objective
+    return objective.orient_posterior(
+        fit_mode(spec, data.axes, data.X, objective.to_user(y), start)
+    )
+
+
+def start_at(posterior: Posterior) -> ProcessStart | None:
+    """Where a search for the most probable parameters may start; None at finite rank."""
+    draws = posterior.draws
+    return ProcessStart.of(draws) if isinstance(draws, ProcessDraws) else None
+
+
 def model_at(rank: float, settings: EngineSettings, data: Observations) -> ModelSpec:
     """The model of this rank on these axes. A process has equal correlation on all levels."""
     if rank == math.inf:
         kernels = [None if kernel is None else "categorical" for kernel in data.kernels]
-        return replace(settings.process, kernel=kernels, log=data.log)
+        spec = replace(settings.process, kernel=kernels, log=data.log)
+        given = (spec.n_sweeps, spec.n_burn_in, spec.n_chains)
+        if any(g is not None for g in given) or not uses_mode(data.X.shape[1], len(data.y)):
+            return spec
+        lengths = LONG_LENGTHS if len(data.y) > LONG_POINTS else MODE_LENGTHS
+        return replace(spec, **lengths._asdict())
     active = active_dimensions(settings, data.X.shape[1])
     return replace(settings.components, active=active, kernel=data.kernels, log=data.log)
 
@@ -121,8 +169,11 @@ def fit_oriented(data: Observations, y: Floats, spec: ModelSpec) -> Posterior:
     the mirror image of those given y. So a seed keeps its suggestions, and the surrogate that
     people see is the fit of their own values.
     """
-    orient, warm_start = data.objective.orient_posterior, None
-    if data.warm_start is not None and not spec.is_process:
+    orient = data.objective.orient_posterior
+    warm_start: Posterior | ProcessStart | None = None
+    if spec.is_process:
+        warm_start = data.start
+    elif data.warm_start is not None:
         warm_start = orient(data.warm_start)
     values, options = data.objective.to_user(y), RunOptions(data.n_threads)
     return orient(fit_model(spec, data.axes, data.X, values, data.seed, warm_start, options))

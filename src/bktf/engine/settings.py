@@ -26,7 +26,7 @@ NEEDS_WHOLE_DRAWS = ("max", "thompson")  # acquisitions that search whole surfac
 
 # What a suggestion needs; `fit` by itself has the paper's lengths at finite rank.
 COMPONENTS = ModelSpec(rank=AUTO_RANK, n_sweeps=400, n_burn_in=340, n_chains=4)
-PROCESS = ModelSpec(rank=math.inf, n_sweeps=40, n_burn_in=24, n_chains=2)
+PROCESS = ModelSpec(rank=math.inf)
 
 
 @dataclass(frozen=True, kw_only=True)

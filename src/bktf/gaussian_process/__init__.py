@@ -1,8 +1,10 @@
 """Infinite rank: a Gaussian process with a product kernel, its values integrated out."""
 
-from bktf.gaussian_process.compiled_process import run_sweeps
+from bktf.gaussian_process.compiled_process import run_sweeps, write_covariance
 from bktf.gaussian_process.conditional_process import ConditionalProcess, condition_process
 from bktf.gaussian_process.covariance import LOG_ODDS_HIGH
+from bktf.gaussian_process.elliptical_chain import run_elliptical_chain
+from bktf.gaussian_process.log_posterior import LogPosterior
 from bktf.gaussian_process.process_draws import MAX_GRID as MAX_PROCESS_GRID
 from bktf.gaussian_process.process_draws import (
     ProcessDraws,
@@ -28,6 +30,7 @@ __all__ = [
     "MAX_PROCESS_GRID",
     "START_NOISE_PRECISION",
     "ConditionalProcess",
+    "LogPosterior",
     "ProcessChain",
     "ProcessDraws",
     "ProcessModel",
@@ -38,7 +41,9 @@ __all__ = [
     "moments_over_draws",
     "n_logs",
     "pair_separations",
+    "run_elliptical_chain",
     "run_process_chain",
     "run_sweeps",
     "start_of_chain",
+    "write_covariance",
 ]

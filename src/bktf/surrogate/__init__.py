@@ -1,21 +1,26 @@
 """The surrogate: what the model is, its priors, fit and posterior."""
 
-from bktf.surrogate.fitting import fit, fit_model
-from bktf.surrogate.model_spec import ModelSpec, check_rank, make_axes
+from bktf.surrogate.fit_process import ProcessStart, uses_mode
+from bktf.surrogate.fitting import fit, fit_mode, fit_model
+from bktf.surrogate.model_spec import ChainLengths, ModelSpec, check_rank, make_axes
 from bktf.surrogate.observed_values import Warp
 from bktf.surrogate.posterior import GridMoments, Posterior
 from bktf.surrogate.priors import Priors
 from bktf.surrogate.run_chains import RunOptions
 
 __all__ = [
+    "ChainLengths",
     "GridMoments",
     "ModelSpec",
     "Posterior",
     "Priors",
+    "ProcessStart",
     "RunOptions",
     "Warp",
     "check_rank",
     "fit",
+    "fit_mode",
     "fit_model",
     "make_axes",
+    "uses_mode",
 ]

@@ -1,45 +1,116 @@
 """Infinite rank: chains of kernel parameters, and the Gaussian process given all observations."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from bktf._compiled import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW, Progress, announce_compilation
+from bktf._typing import Floats
 from bktf.axis_kernels import dense
 from bktf.gaussian_process import (
     LOG_ODDS_HIGH,
+    START_NOISE_PRECISION,
+    LogPosterior,
     ProcessChain,
     ProcessDraws,
     ProcessModel,
     ProcessProblem,
     condition_process,
     pair_separations,
+    run_elliptical_chain,
     run_process_chain,
     run_sweeps,
     start_of_chain,
+    write_covariance,
 )
 from bktf.surrogate.model_spec import ModelSpec
 from bktf.surrogate.observed_values import Data
 from bktf.surrogate.run_chains import ChainCall, RunOptions, run_chains
 
+# (D + 3)·n³ up to which slice updates are used: 64 observations in six dimensions
+MAX_SLICE_WORK = 9 * 64**3
 
-def fit_process(spec: ModelSpec, data: Data, entropy: int, options: RunOptions) -> ProcessDraws:
-    """Draws of the process given the data."""
+
+class ProcessStart(NamedTuple):
+    """Parameters of a process from which the search for their mode starts."""
+
+    logs: Floats  # (D + 2,) see `gaussian_process.covariance`
+    noise_precision: float
+
+    @classmethod
+    def of(cls, draws: ProcessDraws) -> "ProcessStart":
+        """The mean of the logarithms of the parameters over draws."""
+        process = draws.process
+        log_precision = float(np.log(process.noise_precision).mean())
+        return cls(process.logs.mean(axis=0), math.exp(log_precision))
+
+
+def fit_process(
+    spec: ModelSpec, data: Data, entropy: int, start: ProcessStart | None, options: RunOptions
+) -> ProcessDraws:
+    """Draws of the process given the data.
+
+    Few observations: chains of slice updates, one parameter at a time, from draws of the prior.
+    Otherwise: chains that move all parameters at once around their mode; `start` is where the
+    search for the mode starts.
+    """
     problem = make_process_problem(spec, data)
     lengths = spec.lengths
-    announce_compilation(run_sweeps)
+    sweeps = (lengths.n_sweeps, lengths.n_burn_in)
+    is_around_mode = uses_mode(len(data.grid), len(data.values))
+    announce_compilation(write_covariance if is_around_mode else run_sweeps)
+    laplace = None
+    if is_around_mode:
+        density = _density(problem, data)
+        laplace = density.laplace(_find_mode(density, start))
 
     def chain(call: ChainCall) -> ProcessChain:
-        """One chain, from a draw of the prior."""
-        _skip_component_draws(spec, data, call.start_rng)
-        start = start_of_chain(problem, data.noise_precision, call.start_rng)
-        sweeps = (lengths.n_sweeps, lengths.n_burn_in)
+        """One chain."""
         progress = Progress(call.stop, call.report)
-        return run_process_chain(problem, start, sweeps, call.chain_rng, progress)
+        if laplace is not None:
+            own = _density(problem, data)  # its buffers are not for several threads
+            return run_elliptical_chain(own, laplace, sweeps, call.chain_rng, progress)
+        _skip_component_draws(spec, data, call.start_rng)
+        first = start_of_chain(problem, data.noise_precision, call.start_rng)
+        return run_process_chain(problem, first, sweeps, call.chain_rng, progress)
 
     chains = run_chains(chain, lengths.n_chains, lengths.n_sweeps, entropy, options)
     logs = np.concatenate([c.logs for c in chains])
     noise_precision = np.concatenate([c.noise_precision for c in chains])
+    return _conditioned(data, logs, noise_precision, entropy)
+
+
+def fit_process_mode(spec: ModelSpec, data: Data, start: ProcessStart | None) -> ProcessDraws:
+    """The process with the most probable parameters, as a single draw."""
+    density = _density(make_process_problem(spec, data), data)
+    logs, log_precision = density.parameters(_find_mode(density, start))
+    return _conditioned(data, logs[None], np.exp([log_precision]), 0)
+
+
+def uses_mode(n_dims: int, n: int) -> bool:
+    """Whether chains move around the mode: a slice update of each parameter would cost more."""
+    return (n_dims + 3) * n**3 > MAX_SLICE_WORK
+
+
+def _density(problem: ProcessProblem, data: Data) -> LogPosterior:
+    """The posterior density of the parameters."""
+    known = data.noise_precision
+    return LogPosterior.of(problem, START_NOISE_PRECISION if known is None else known)
+
+
+def _find_mode(density: LogPosterior, start: ProcessStart | None) -> Floats:
+    """The mode nearest to a start, by default the centre of the prior with moderate noise."""
+    x = np.zeros(len(density.bounds))
+    if start is not None:
+        x = density.point(start.logs, start.noise_precision)
+    return density.find_mode(np.clip(x, *density.bounds.T))
+
+
+def _conditioned(
+    data: Data, logs: Floats, noise_precision: Floats, entropy: int
+) -> ProcessDraws:
+    """The process of these draws given all observations."""
     on_levels = np.array([axis.kernel.on_levels for axis in data.grid])
     scaled = np.stack([axis.scale(data.points[:, d]) for d, axis in enumerate(data.grid)], axis=1)
     residuals = np.repeat(data.values[None], len(logs), axis=0)

@@ -8,9 +8,11 @@ from numpy.typing import ArrayLike
 
 from bktf._checks import warn_of_change
 from bktf.acquisition import Draws
+from bktf._typing import Floats
 from bktf.axis_kernels import Kernel, check_points
+from bktf.gaussian_process import ProcessDraws
 from bktf.surrogate.fit_components import WarmStart, fit_components
-from bktf.surrogate.fit_process import fit_process
+from bktf.surrogate.fit_process import ProcessStart, fit_process, fit_process_mode
 from bktf.surrogate.model_spec import ModelSpec, make_axes
 from bktf.surrogate.observed_values import Data, Standardisation, check_values
 from bktf.surrogate.posterior import Posterior
@@ -83,8 +85,9 @@ def fit(
         noise_std: standard deviation of the observation noise where it is known, in the units of y;
             otherwise it is learned. It is moved to between a millionth of and a million times the
             spread of y.
-        warm_start: a posterior of the same model on earlier data, at finite rank; chains start
-            where it ended.
+        warm_start: a posterior of the same model on earlier data. At finite rank chains start where
+            it ended. At infinite rank the search for the most probable parameters starts there;
+            with few observations there is none.
         n_threads: how many chains run at a time; by default as many as there are processors.
         show_progress_bar: show a progress bar of the sweeps.
         local: the former spelling of `residual_process`, and with `rank=0` of `rank=math.inf`.
@@ -118,29 +121,51 @@ def fit_model(
     X: ArrayLike,
     y: ArrayLike,
     seed: int | None,
-    warm_start: Posterior | None = None,
+    warm_start: Posterior | ProcessStart | None = None,
     options: RunOptions | None = None,
 ) -> Posterior:
     """`fit` with the model as one record."""
-    base = make_axes(spec, axes)
-    points = check_points(X, base)
-    values = check_values(y, len(points))
     entropy = _entropy(seed)
-    grid = tuple(axis.with_coordinates(points[:, d]) for d, axis in enumerate(base))
-    # An axis takes coordinates within rounding as one point, so observations move onto its points.
-    on_axes = [axis.points[axis.locate(points[:, d])] for d, axis in enumerate(grid)]
-    points = np.stack(on_axes, axis=1)
-    standardisation = Standardisation.of(values)
-    noise_precision = _known_precision(spec.noise_std, standardisation)
-    data = Data(grid, points, standardisation.to_model(values), noise_precision)
+    data, values, standardisation = _observed(spec, axes, X, y)
     warm = _warm_start(spec, warm_start, standardisation)
     options = RunOptions() if options is None else options
     draws: Draws
     if spec.is_process:
-        draws = fit_process(spec, data, entropy, options)
+        assert not isinstance(warm, WarmStart)
+        draws = fit_process(spec, data, entropy, warm, options)
     else:
+        assert not isinstance(warm, ProcessStart)
         draws = fit_components(spec, data, entropy, warm, options)
-    return Posterior(grid, points, values, spec, entropy, standardisation, draws)
+    return Posterior(data.grid, data.points, values, spec, entropy, standardisation, draws)
+
+
+def fit_mode(
+    spec: ModelSpec,
+    axes: Sequence[ArrayLike],
+    X: ArrayLike,
+    y: ArrayLike,
+    start: ProcessStart | None,
+) -> Posterior:
+    """The process with the most probable parameters, as a posterior with a single draw."""
+    data, values, standardisation = _observed(spec, axes, X, y)
+    draws = fit_process_mode(spec, data, start)
+    return Posterior(data.grid, data.points, values, spec, 0, standardisation, draws)
+
+
+def _observed(
+    spec: ModelSpec, axes: Sequence[ArrayLike], X: ArrayLike, y: ArrayLike
+) -> tuple[Data, Floats, Standardisation]:
+    """What a sampler sees of points X and values y, the values themselves, and their units."""
+    base = make_axes(spec, axes)
+    points = check_points(X, base)
+    values = check_values(y, len(points))
+    grid = tuple(axis.with_coordinates(points[:, d]) for d, axis in enumerate(base))
+    # An axis takes coordinates within rounding as one point, so observations move onto its points.
+    on_axes = [axis.points[axis.locate(points[:, d])] for d, axis in enumerate(grid)]
+    standardisation = Standardisation.of(values)
+    noise_precision = _known_precision(spec.noise_std, standardisation)
+    scaled = standardisation.to_model(values)
+    return Data(grid, np.stack(on_axes, axis=1), scaled, noise_precision), values, standardisation
 
 
 def _former_spelling(rank: float, residual_process: bool, local: object) -> tuple[float, bool]:
@@ -170,15 +195,20 @@ def _former_kernels(
 
 def _warm_start(
     spec: ModelSpec, warm: object, standardisation: Standardisation
-) -> WarmStart | None:
-    """Where the chains of an earlier fit ended; refused where there can be none."""
-    if warm is None:
-        return None
+) -> WarmStart | ProcessStart | None:
+    """Where the chains of an earlier fit ended; refused where it was of another kind of model."""
+    if warm is None or (isinstance(warm, ProcessStart) and spec.is_process):
+        return warm
     if not isinstance(warm, Posterior):
         raise ValueError(f"warm_start must be a bktf.Posterior; got {type(warm).__name__}")
-    if spec.is_process or warm.spec.is_process:
-        needs_none = "a Gaussian process (rank=math.inf) needs none"
-        raise ValueError(f"warm_start is for finite rank; {needs_none}. Leave it out")
+    if spec.is_process != warm.spec.is_process:
+        ranks = f"rank={spec.rank} and a warm start of rank={warm.spec.rank}"
+        raise ValueError(
+            "warm_start must be of the same kind, both of finite or both of infinite rank; got "
+            f"{ranks}. Leave it out"
+        )
+    if isinstance(warm.draws, ProcessDraws):
+        return ProcessStart.of(warm.draws)
     log_ratio = float(np.log10(warm.standardisation.scale) - np.log10(standardisation.scale))
     draws, lengths = warm.draws, warm.spec.lengths
     return WarmStart(draws.components, draws.process, lengths.n_chains, lengths.n_kept, log_ratio)
