@@ -19,7 +19,7 @@ from bktf.engine.settings import (
     make_settings,
     seed_for,
 )
-from bktf.engine.suggestion import Engine, Model, improvement_baseline
+from bktf.engine.suggestion import Engine, Model, improvement_baseline, published_start
 
 __all__ = [
     "AUTO",
@@ -40,6 +40,7 @@ __all__ = [
     "fit_surrogate",
     "improvement_baseline",
     "make_settings",
+    "published_start",
     "seed_for",
     "settings_to_show",
 ]

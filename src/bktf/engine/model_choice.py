@@ -8,8 +8,9 @@
                   coordinates repeat, and components generalise from one point to all that share
                   a coordinate with it: there the two ranks alternate
 
-The cost of a process is cubic, so it sees at most MAX_PROCESS_POINTS observations; components see
-all. docs/model_choices.md has the measurements behind these rules.
+The cost of a process is cubic. So its parameters are learned from at most MAX_PARAMETER_POINTS
+observations, and it is conditioned on at most MAX_PROCESS_POINTS; components see all.
+docs/model_choices.md has the measurements behind these rules.
 """
 
 import math
@@ -30,6 +31,7 @@ from bktf.surrogate import (
     ProcessStart,
     RunOptions,
     Warp,
+    condition_on,
     fit_mode,
     fit_model,
     make_axes,
@@ -37,7 +39,10 @@ from bktf.surrogate import (
 )
 
 N_FOLDS = 5
-MAX_PROCESS_POINTS = 300  # observations that a process sees at most
+MAX_PROCESS_POINTS = 500  # observations that a process is conditioned on at most
+MAX_PARAMETER_POINTS = 200  # observations from which its parameters are learned at most
+MAX_ROOTS = 2e7  # entries of the factors of all draws' covariances: 160 MB
+MIN_KEPT = 4  # draws of a chain
 EARLY_POINTS = 20  # up to which a process chooses more often: it needs fewer points to be useful
 EARLY_PERIOD, LATER_PERIOD = 2, 6  # suggestions of which a process makes one
 LARGE_SPACE = 1e5  # points of a finite space beyond which coordinates seldom repeat
@@ -109,37 +114,47 @@ def fit_surrogate(rank: float, settings: EngineSettings, data: Observations) -> 
     # Of all values, so that the warp does not depend on which of them the subset keeps.
     warp = Warp.of(data.y) if settings.compress else None
     spec = model_at(rank, settings, data)
-    if (spec.is_process or spec.residual_process) and len(data.y) > MAX_PROCESS_POINTS:
-        data = _subset(data, spec)
-    if warp is None or not spec.is_process:
-        return fit_oriented(data, data.y, spec)
+    if spec.residual_process:
+        return fit_oriented(_subset(data, MAX_PARAMETER_POINTS), spec)
+    if not spec.is_process:
+        return fit_oriented(data, spec)
+    seen = _subset(data, MAX_PROCESS_POINTS)
+    used = _subset(seen, MAX_PARAMETER_POINTS)
+    posterior, chosen_warp = _fit_process(used, warp, spec)
+    if used is seen:
+        return posterior
+    y = seen.y if chosen_warp is None else chosen_warp.forward(seen.y)
+    return condition_on(posterior, seen.X, y)
+
+
+def _fit_process(
+    data: Observations, warp: Warp | None, spec: ModelSpec
+) -> tuple[Posterior, Warp | None]:
+    """The process of plain or of warped values, and the warp where they are warped."""
+    if warp is None:
+        return fit_oriented(data, spec), None
+    in_warp = replace(data, y=warp.forward(data.y))
     if uses_mode(data.X.shape[1], len(data.y)):
-        return _fit_around_mode(data, warp, spec)
-    warped = fit_oriented(data, warp.forward(data.y), spec)
+        # Only the better one of the two modes is sampled.
+        first = mode_of(in_warp, spec)
+        second = mode_of(replace(data, start=start_at(first)), spec)
+        is_warped = warped_score_gain(first, second, warp, data.seed) > 0.0
+        mode, chosen = (first, in_warp) if is_warped else (second, data)
+        sampled = fit_oriented(replace(chosen, start=start_at(mode)), spec)
+        return sampled, warp if is_warped else None
+    warped = fit_oriented(in_warp, spec)
     if len(data.y) < 2 * N_FOLDS:  # too few to compare predictions
-        return warped
-    plain = fit_oriented(data, data.y, spec)
-    return warped if warped_score_gain(warped, plain, warp, data.seed) > 0.0 else plain
+        return warped, warp
+    plain = fit_oriented(data, spec)
+    is_warped = warped_score_gain(warped, plain, warp, data.seed) > 0.0
+    return (warped, warp) if is_warped else (plain, None)
 
 
-def _fit_around_mode(data: Observations, warp: Warp, spec: ModelSpec) -> Posterior:
-    """The process of plain or of warped values; only the better of the two modes is sampled."""
-    values = {True: warp.forward(data.y), False: data.y}
-    first = mode_of(data, values[True], spec, data.start)
-    second = mode_of(data, values[False], spec, start_at(first))
-    is_warped = warped_score_gain(first, second, warp, data.seed) > 0.0
-    mode = first if is_warped else second
-    return fit_oriented(replace(data, start=start_at(mode)), values[is_warped], spec)
-
-
-def mode_of(
-    data: Observations, y: Floats, spec: ModelSpec, start: ProcessStart | None
-) -> Posterior:
-    """The oriented process with the most probable parameters given y (n,)."""
+def mode_of(data: Observations, spec: ModelSpec) -> Posterior:
+    """The oriented process with the most probable parameters."""
     objective = data.objective
-    return objective.orient_posterior(
-        fit_mode(spec, data.axes, data.X, objective.to_user(y), start)
-    )
+    found = fit_mode(spec, data.axes, data.X, objective.to_user(data.y), data.start)
+    return objective.orient_posterior(found)
 
 
 def start_at(posterior: Posterior) -> ProcessStart | None:
@@ -153,17 +168,24 @@ def model_at(rank: float, settings: EngineSettings, data: Observations) -> Model
     if rank == math.inf:
         kernels = [None if kernel is None else "categorical" for kernel in data.kernels]
         spec = replace(settings.process, kernel=kernels, log=data.log)
-        given = (spec.n_sweeps, spec.n_burn_in, spec.n_chains)
-        if any(g is not None for g in given) or not uses_mode(data.X.shape[1], len(data.y)):
-            return spec
-        lengths = LONG_LENGTHS if len(data.y) > LONG_POINTS else MODE_LENGTHS
-        return replace(spec, **lengths._asdict())
+        return replace(spec, **_lengths(spec, data)._asdict())
     active = active_dimensions(settings, data.X.shape[1])
     return replace(settings.components, active=active, kernel=data.kernels, log=data.log)
 
 
-def fit_oriented(data: Observations, y: Floats, spec: ModelSpec) -> Posterior:
-    """The oriented posterior of a model given y (n,).
+def _lengths(spec: ModelSpec, data: Observations) -> ChainLengths:
+    """How long the chains of a process are: as given, or by the cost of a draw."""
+    n, lengths = len(data.y), spec.lengths
+    is_default = spec.n_sweeps is None and spec.n_burn_in is None and spec.n_chains is None
+    if is_default and uses_mode(data.X.shape[1], n):
+        return LONG_LENGTHS if n > LONG_POINTS else MODE_LENGTHS
+    n_roots = lengths.n_chains * min(n, MAX_PROCESS_POINTS) ** 2
+    n_kept = min(lengths.n_kept, max(int(MAX_ROOTS / n_roots), MIN_KEPT))
+    return lengths._replace(n_sweeps=lengths.n_burn_in + n_kept)
+
+
+def fit_oriented(data: Observations, spec: ModelSpec) -> Posterior:
+    """The oriented posterior of a model.
 
     The fit itself sees values in the user's direction. The draws of components given −y are not
     the mirror image of those given y. So a seed keeps its suggestions, and the surrogate that
@@ -175,7 +197,7 @@ def fit_oriented(data: Observations, y: Floats, spec: ModelSpec) -> Posterior:
         warm_start = data.start
     elif data.warm_start is not None:
         warm_start = orient(data.warm_start)
-    values, options = data.objective.to_user(y), RunOptions(data.n_threads)
+    values, options = data.objective.to_user(data.y), RunOptions(data.n_threads)
     return orient(fit_model(spec, data.axes, data.X, values, data.seed, warm_start, options))
 
 
@@ -187,12 +209,19 @@ def active_dimensions(settings: EngineSettings, n_dims: int) -> Sequence[Collect
     return [(d,) for d in range(n_dims)] + everywhere
 
 
-def _subset(data: Observations, spec: ModelSpec) -> Observations:
-    """The observations that a process sees where there are too many."""
-    grid = make_axes(spec, data.axes)
+def is_process_alone(settings: EngineSettings, parameters: Sequence[Parameter], n: int) -> bool:
+    """Whether all suggestions from here on use infinite rank."""
+    return all(surrogate_rank(settings, parameters, n + i) == math.inf for i in range(LATER_PERIOD))
+
+
+def _subset(data: Observations, size: int) -> Observations:
+    """The observations that a process sees where there are more than `size`."""
+    if len(data.y) <= size:
+        return data
+    grid = make_axes(ModelSpec(kernel=data.kernels, log=data.log), data.axes)
     on_levels = np.array([axis.kernel.on_levels for axis in grid])
     scaled = np.stack([axis.scale(data.X[:, d]) for d, axis in enumerate(grid)], axis=1)
-    kept = choose_subset(scaled, on_levels, data.y, MAX_PROCESS_POINTS)
+    kept = choose_subset(scaled, on_levels, data.y, size)
     return replace(data, X=data.X[kept], y=data.y[kept])
 
 

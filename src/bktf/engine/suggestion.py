@@ -12,21 +12,31 @@ from functools import partial
 
 import numpy as np
 
-from bktf._typing import Floats
+from bktf._typing import Bools, Floats, Ints
 from bktf.acquisition import Choice, choose
 from bktf.engine.history import History, NothingFeasible, Suggestion
 from bktf.engine.model_choice import (
+    MAX_PROCESS_POINTS,
     Observations,
     fit_surrogate,
+    is_process_alone,
     settings_to_show,
+    start_at,
     surrogate_rank,
 )
-from bktf.engine.observation_filters import find_outliers
+from bktf.engine.observation_filters import choose_subset, find_outliers
 from bktf.engine.settings import EngineSettings, Objective, seed_for
 from bktf.engine.start_design import ENUMERATE_POINTS, NOTHING_FOUND, any_left, start_point
 from bktf.engine.success import Chance, caution
 from bktf.spaces import Parameter, n_points
-from bktf.surrogate import ModelSpec, Posterior, fit_model, make_axes
+from bktf.surrogate import (
+    ModelSpec,
+    Posterior,
+    ProcessStart,
+    fit_model,
+    make_axes,
+    uses_mode,
+)
 
 N_INCUMBENTS = 4  # best points around which axes are refined
 SUCCESS_MODEL = ModelSpec(rank=2, n_sweeps=150, n_burn_in=100, n_chains=2)
@@ -69,7 +79,7 @@ class Engine:
         history: History,
         number: int,
         fixed: Mapping[int, float] | None = None,
-        warm_start: Posterior | None = None,
+        warm_start: Posterior | ProcessStart | None = None,
         *,
         to_show: bool = False,
     ) -> Model:
@@ -79,29 +89,38 @@ class Engine:
             history: what was tried.
             number: of the suggestion: with the seed it gives the random numbers.
             fixed: coordinates that suggestions keep, by axis.
-            warm_start: an earlier oriented posterior of components.
+            warm_start: an earlier oriented posterior of components, or parameters of a process
+                from which the search for the most probable ones starts.
             to_show: fit the surrogate that is shown to people, whether or not the start is over.
         """
         settings, fixed = self.settings, dict(fixed or {})
         if self.needs_start(history) and not to_show:
             return Model(history.tried, history, fixed)
+        used = settings_to_show(settings) if to_show else settings
+        n_started = len(history.tried) + len(history.pending)
+        is_outlier = self._outliers(history)
+        failed = np.concatenate((history.failed, history.X[is_outlier]))
+        kept = np.flatnonzero(~is_outlier)
+        if is_process_alone(used, self.parameters, n_started):
+            # Before the axes are made: they have room for so many coordinates.
+            kept = kept[self._subset(history.X[kept], history.y[kept])]
+        n_unseen = len(history.y) - int(is_outlier.sum()) - len(kept)
+        y = history.y[kept]
         n_best = N_INCUMBENTS if settings.refine else 0
-        best_first = np.argsort(-history.y, kind="stable")[:n_best]
-        axes, on_axes = move_onto_axes(self.parameters, history, fixed, history.X[best_first])
+        best_first = kept[np.argsort(-y, kind="stable")[:n_best]]
+        seen = history._replace(X=history.X[kept], y=y)
+        if n_unseen:
+            seen = seen._replace(tried=seen.X)  # others are compared as they were read
+        axes, on_axes = move_onto_axes(self.parameters, seen, fixed, history.X[best_first])
         kernels = [p.kernel(settings.categorical) for p in self.parameters]
         log = [p.log for p in self.parameters]
-        # Coordinates are scaled alike at every rank, so the model of finite rank serves here.
-        grid = make_axes(replace(settings.components, kernel=kernels, log=log), axes)
-        scaled = np.stack([axis.scale(on_axes.X[:, d]) for d, axis in enumerate(grid)], axis=1)
-        on_levels = np.array([axis.kernel.on_levels for axis in grid])
-        is_outlier = find_outliers(scaled, on_levels, history.y) & settings.compress
-        failed = np.concatenate((history.failed, history.X[is_outlier]))
-        X, y = on_axes.X[~is_outlier], history.y[~is_outlier]
-        seed = seed_for(self.seed, number)
-        data = Observations(axes, X, y, self.objective, seed, kernels, log, warm_start)
-        used = settings_to_show(settings) if to_show else settings
+        X, seed = on_axes.X, seed_for(self.seed, number)
+        data = Observations(axes, X, y, self.objective, seed, kernels, log)
+        if isinstance(warm_start, Posterior):
+            data = replace(data, warm_start=warm_start)
+        else:
+            data = replace(data, start=warm_start)
         fit_rank = partial(fit_surrogate, settings=used, data=data)
-        n_started = len(history.tried) + len(history.pending)
         rank = surrogate_rank(used, self.parameters, n_started)
         try:
             posterior = fit_surrogate(rank, used, data)
@@ -122,16 +141,42 @@ class Engine:
             chance = Chance(success, caution(history._replace(failed=failed)))
         return Model(
             tried=history.tried,
-            history=on_axes._replace(X=X, y=y, failed=failed),
+            history=on_axes._replace(failed=failed),
             fixed=fixed,
             posterior=posterior,
             chance=chance,
             free=self._continuous_axes(),
             n_outliers=int(is_outlier.sum()),
-            n_unseen=len(y) - len(posterior.y),
+            n_unseen=n_unseen + len(y) - len(posterior.y),
             fit_rank=fit_rank,
             fitted={rank: posterior},
         )
+
+    def _outliers(self, history: History) -> Bools:
+        """Which values count as failures."""
+        if not self.settings.compress:
+            return np.zeros(len(history.y), dtype=bool)
+        return find_outliers(self._scaled(history.X), self._on_levels(), history.y)
+
+    def _subset(self, X: Floats, y: Floats) -> Ints:
+        """The rows of X (n, D) that a process sees."""
+        if len(y) <= MAX_PROCESS_POINTS:
+            return np.arange(len(y))
+        return choose_subset(self._scaled(X), self._on_levels(), y, MAX_PROCESS_POINTS)
+
+    def _scaled(self, X: Floats) -> Floats:
+        """Points (n, D) with ordered coordinates scaled to [0, 1]; a level is its index."""
+        nothing = np.empty(0)
+        kernels = [p.kernel(self.settings.categorical) for p in self.parameters]
+        log = [p.log for p in self.parameters]
+        points = [p.axis(nothing, nothing).points for p in self.parameters]
+        # Coordinates are scaled alike at every rank, so the model of finite rank serves here.
+        grid = make_axes(replace(self.settings.components, kernel=kernels, log=log), points)
+        return np.stack([axis.scale(X[:, d]) for d, axis in enumerate(grid)], axis=1)
+
+    def _on_levels(self) -> Bools:
+        """Which parameters are unordered categories, (D,)."""
+        return np.array([p.is_unordered for p in self.parameters])
 
     def learn_to_show(self, history: History, number: int) -> Model:
         """The model that is shown to people; the history must have a value."""
@@ -301,3 +346,11 @@ def _inside(posterior: Posterior, points: Floats) -> Floats:
         if axis.kernel.on_levels:
             keep[keep] &= axis.locate(points[keep, d]) >= 0
     return points[keep]
+
+
+def published_start(model: Model) -> ProcessStart | None:
+    """The parameters that the next suggestion may start from; None where it would not use them."""
+    posterior = model.posterior
+    if posterior is None or not uses_mode(len(posterior.grid), len(posterior.y)):
+        return None
+    return start_at(posterior)

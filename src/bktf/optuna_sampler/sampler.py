@@ -27,6 +27,12 @@ from bktf.optuna_sampler import argument_checks as checks
 from bktf.optuna_sampler.duplicate_avoidance import Question, choose_and_publish
 from bktf.optuna_sampler.former_spellings import changed_meaning, replace_model
 from bktf.optuna_sampler.messages import REPEATS, Messages, independent_text
+from bktf.optuna_sampler.published_parameters import (
+    DAMAGED,
+    publish_parameters,
+    read_parameters,
+    space_key,
+)
 from bktf.optuna_sampler.trials import (
     INTERRUPTED,
     ConvertedTrials,
@@ -42,7 +48,7 @@ from bktf.optuna_sampler.trials import (
     read_changes,
 )
 from bktf.spaces import Feasibility, Parameter, parameters_of, values_at
-from bktf.surrogate import Posterior, Priors
+from bktf.surrogate import Posterior, Priors, ProcessStart
 
 Feasible = Callable[[dict[str, Any]], bool]
 Distributions = dict[str, BaseDistribution]
@@ -277,10 +283,17 @@ class BKTFSampler(BaseSampler):
             # The same point with other values of unseen parameters is not a repeat.
             engine = replace(engine, settings=replace(engine.settings, allow_repeats=True))
         fixed = fixed_coordinates(kept, parameters)
-        warm_start = self._last_posterior.get(study.study_name)
+        key = space_key(parameters)
+        warm_start: Posterior | ProcessStart | None
+        warm_start, is_damaged = read_parameters(trials, trial.number, key)
+        if is_damaged:
+            self.messages.say_once("parameters", study.study_name, DAMAGED)
+        if engine.settings.warm_start:
+            warm_start = self._last_posterior.get(study.study_name)
         model = engine.learn(history, trial.number, fixed, warm_start)
         if engine.settings.warm_start and model.posterior is not None:
             self._last_posterior[study.study_name] = model.posterior
+        publish_parameters(study, trial, key, model)
         if model.n_outliers or model.n_unseen:
             self.messages.mention_left_out(study.study_name, model)
         question = Question(study, trial, trials, converter, engine, model)

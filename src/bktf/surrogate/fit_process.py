@@ -78,14 +78,14 @@ def fit_process(
     chains = run_chains(chain, lengths.n_chains, lengths.n_sweeps, entropy, options)
     logs = np.concatenate([c.logs for c in chains])
     noise_precision = np.concatenate([c.noise_precision for c in chains])
-    return _conditioned(data, logs, noise_precision, entropy)
+    return condition_draws(data, logs, noise_precision, entropy)
 
 
 def fit_process_mode(spec: ModelSpec, data: Data, start: ProcessStart | None) -> ProcessDraws:
     """The process with the most probable parameters, as a single draw."""
     density = _density(make_process_problem(spec, data), data)
     logs, log_precision = density.parameters(_find_mode(density, start))
-    return _conditioned(data, logs[None], np.exp([log_precision]), 0)
+    return condition_draws(data, logs[None], np.exp([log_precision]), 0)
 
 
 def uses_mode(n_dims: int, n: int) -> bool:
@@ -107,7 +107,7 @@ def _find_mode(density: LogPosterior, start: ProcessStart | None) -> Floats:
     return density.find_mode(np.clip(x, *density.bounds.T))
 
 
-def _conditioned(
+def condition_draws(
     data: Data, logs: Floats, noise_precision: Floats, entropy: int
 ) -> ProcessDraws:
     """The process of these draws given all observations."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +13,12 @@ from bktf._typing import Floats
 from bktf.axis_kernels import Kernel, check_points
 from bktf.gaussian_process import ProcessDraws
 from bktf.surrogate.fit_components import WarmStart, fit_components
-from bktf.surrogate.fit_process import ProcessStart, fit_process, fit_process_mode
+from bktf.surrogate.fit_process import (
+    ProcessStart,
+    condition_draws,
+    fit_process,
+    fit_process_mode,
+)
 from bktf.surrogate.model_spec import ModelSpec, make_axes
 from bktf.surrogate.observed_values import Data, Standardisation, check_values
 from bktf.surrogate.posterior import Posterior
@@ -150,6 +156,20 @@ def fit_mode(
     data, values, standardisation = _observed(spec, axes, X, y)
     draws = fit_process_mode(spec, data, start)
     return Posterior(data.grid, data.points, values, spec, 0, standardisation, draws)
+
+
+def condition_on(posterior: Posterior, X: Floats, y: Floats) -> Posterior:
+    """The same draws of a process's parameters, given other observations y (n,) at X (n, D).
+
+    The units of y stay those of the fit, because the parameters are in these units.
+    """
+    draws, units = posterior.draws, posterior.standardisation
+    assert isinstance(draws, ProcessDraws)
+    grid = tuple(axis.with_coordinates(X[:, d]) for d, axis in enumerate(posterior.grid))
+    data = Data(grid, X, units.to_model(y), None)
+    process = draws.process
+    seen = condition_draws(data, process.logs, process.noise_precision, posterior.seed)
+    return replace(posterior, grid=grid, X=X, y=y, draws=seen)
 
 
 def _observed(

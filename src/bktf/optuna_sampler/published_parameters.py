@@ -1,0 +1,74 @@
+"""Kernel parameters that a suggestion publishes with its trial, for the next one to start from.
+
+The search for the most probable parameters is shorter from those of an earlier suggestion. They are
+in the storage, so a suggestion stays a function of seed, trial number and storage, whichever worker
+makes it. One attribute holds them; only those of the latest trials are read.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from optuna.study import Study
+from optuna.trial import FrozenTrial
+
+from bktf.engine import Model, published_start
+from bktf.optuna_sampler.trials import PIECE, Trials
+from bktf.spaces import Parameter
+from bktf.surrogate import ProcessStart
+
+KEY = "bktf:parameters"
+VERSION = 1  # of what the attribute holds
+N_LATEST = 8  # trials that are looked at
+FRESH_PERIOD = 10  # of so many suggestions one starts anew, so that no poor mode is kept for ever
+MAX_LOG = 50.0  # of a parameter; a larger one is damaged
+DAMAGED = (
+    "the kernel parameters published with a trial are damaged or of another version, and are not "
+    "used; the search for them starts anew"
+)
+
+
+def publish_parameters(study: Study, trial: FrozenTrial, space: str, model: Model) -> None:
+    """Publish the parameters of a model's process; nothing where the next one needs none."""
+    start = published_start(model)
+    if start is None:
+        return
+    numbers = [*start.logs.tolist(), math.log(start.noise_precision)]
+    record = {"version": VERSION, "space": space, "logs": [round(x, 3) for x in numbers]}
+    text = json.dumps(record, separators=(",", ":"))
+    if len(text) <= PIECE:
+        study._storage.set_trial_system_attr(trial._trial_id, KEY, text)
+
+
+def read_parameters(trials: Trials, asking: int, space: str) -> tuple[ProcessStart | None, bool]:
+    """The latest published parameters of this space, and whether damaged ones were passed over."""
+    if asking % FRESH_PERIOD == 0:
+        return None, False
+    is_damaged = False
+    for number in range(asking - 1, max(asking - 1 - N_LATEST, -1), -1):
+        attributes: Mapping[str, Any] = trials[number].system_attrs if number in trials else {}
+        if KEY not in attributes:
+            continue
+        try:
+            record = json.loads(attributes[KEY])
+            if record["version"] != VERSION:
+                raise ValueError(record["version"])
+            if record["space"] != space:
+                continue
+            logs = np.array(record["logs"], dtype=float)
+            if logs.ndim != 1 or not np.all(np.abs(logs) < MAX_LOG):
+                raise ValueError(logs)
+        except (KeyError, TypeError, ValueError, RecursionError):
+            is_damaged = True
+            continue
+        return ProcessStart(logs[:-1], math.exp(logs[-1])), is_damaged
+    return None, is_damaged
+
+
+def space_key(parameters: tuple[Parameter, ...]) -> str:
+    """A short name of a search space: parameters of another one are not used."""
+    named = [f"{p.name}: {p.distribution!r}, {p.ordinal}" for p in parameters]
+    return f"{len(parameters)}-{crc32(chr(10).join(named).encode()):08x}"
