@@ -8,7 +8,7 @@ search ends with random points near the best allowed ones.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -74,6 +74,10 @@ class Box:
             nearest = np.abs(self.axes[d] - points[:, d, None]).argmin(axis=1)
             snapped[:, d] = self.axes[d][nearest]
         return snapped
+
+    def with_incumbents_on_axes(self) -> "Box":
+        """The same box with its incumbents moved to the nearest values of its axes."""
+        return replace(self, incumbents=self.snap(self.incumbents))
 
     def clip(self, d: int, coordinates: Floats) -> Floats:
         """Coordinates moved to the nearest end of an axis where they lie outside."""

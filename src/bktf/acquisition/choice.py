@@ -82,6 +82,7 @@ def choose(
     fixed: Mapping[int, float] | None = None,
     best: float | None = None,
     free: Collection[int] = (),
+    region: ArrayLike | None = None,
     seed: int = 0,
 ) -> Choice:
     """The next point of the grid to evaluate. Larger is better; `posterior.argmin` negates f.
@@ -111,13 +112,15 @@ def choose(
             better threshold.
         free: axes on which every value between the ends may be chosen, not only the axis points.
             Only used for "ei" at infinite rank; otherwise only axis points are chosen.
+        region: lower and upper ends, (2, D), of a box to stay in on ordered axes. Only used for
+            "ei" at infinite rank, where not all cells of a grid are compared.
         seed: selects the draw of "thompson" and the random starts of searches.
 
     Paper: sections 3.4 and 6. Differs: D10, D11.
     """
     question = Question(
         acquisition, beta, integrate_weights, feasible, chance, dict(fixed or {}), best,
-        frozenset(free), seed,
+        frozenset(free), seed, None if region is None else np.asarray(region, dtype=float),
     )  # fmt: skip
     view = PosteriorView(posterior)
     excluded, waiting = view.checked(exclude, "exclude"), view.checked(pending, "pending")

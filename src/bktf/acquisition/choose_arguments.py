@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bktf._typing import Floats, Ints
+from bktf._typing import Bools, Floats, Ints
 from bktf.acquisition.box_search import Box
 from bktf.acquisition.grid_search import Grid
 from bktf.acquisition.posterior_view import PosteriorView
@@ -16,6 +16,7 @@ from bktf.axis_kernels import SAME_POINT
 
 ACQUISITIONS = ("ei", "ucb", "max", "thompson")
 N_STARTING_INCUMBENTS = 16  # best observed points that are among the starts on a grid
+MIN_REGION_VALUES = 3  # of an ordered axis with certain values, inside a region
 N_NEAR_INCUMBENTS = 4  # best observed points around which a search of a box tries candidates
 POOL_TOLERANCE = 1e-12  # relative distance up to which a feasible point equals an axis point
 
@@ -33,6 +34,7 @@ class Question:
     best: float | None
     free: frozenset[int]
     seed: int
+    region: Floats | None = None  # (2, D) lower and upper ends, in the user's units
 
     def __post_init__(self) -> None:
         check_acquisition(self.acquisition)
@@ -43,6 +45,8 @@ class Question:
         if self.best is not None and not math.isfinite(self.best):
             refusal = "best must be a finite number in the units of y, or None; got"
             raise ValueError(f"{refusal} {self.best!r}")
+        if self.region is not None and not np.all(self.region[0] <= self.region[1]):
+            raise ValueError("region must be lower ends, then upper ends, (2, D); some are reversed")
 
 
 def check_acquisition(acquisition: str) -> None:
@@ -115,9 +119,15 @@ class Domain:
 
     def box(self) -> Box:
         """The box that the axes span, some of them continuous."""
-        axes, feasible = self.scaled_axes, self.question.feasible
+        feasible = self.question.feasible
+        free = self.question.free - self.fixed.keys()
+        is_continuous = np.array([d in free for d in range(len(self.view.grid))])
+        is_ordered = np.array([not axis.kernel.on_levels for axis in self.view.grid])
+        axes = self._axes_in_region(is_continuous, is_ordered)
         taken = self.view.scaled(self.taken)
         incumbents = self.view.scaled(self.view.best_points(N_NEAR_INCUMBENTS))
+        for d in np.flatnonzero(is_ordered):
+            incumbents[:, d] = np.clip(incumbents[:, d], axes[d][0], axes[d][-1])
         for d in self.fixed:
             incumbents[:, d] = axes[d][0]
 
@@ -127,10 +137,28 @@ class Domain:
                 return False
             return feasible is None or bool(feasible(self.view.unscaled(point[None])[0]))
 
-        free = self.question.free - self.fixed.keys()
-        is_continuous = np.array([d in free for d in range(len(axes))])
-        is_ordered = np.array([not axis.kernel.on_levels for axis in self.view.grid])
-        return Box(axes, is_continuous, is_ordered, incumbents, is_allowed)
+        box = Box(axes, is_continuous, is_ordered, incumbents, is_allowed)
+        return box if self.question.region is None else box.with_incumbents_on_axes()
+
+    def _axes_in_region(self, is_continuous: Bools, is_ordered: Bools) -> tuple[Floats, ...]:
+        """The scaled axes; ordered ones only inside the region, where there is one.
+
+        An axis with certain values keeps the MIN_REGION_VALUES nearest to the region's middle.
+        """
+        axes = list(self.scaled_axes)
+        if self.question.region is None:
+            return tuple(axes)
+        ends = self.view.scaled(self.question.region)
+        for d in np.flatnonzero(is_ordered):
+            low, high = np.clip(ends[:, d], axes[d][0], axes[d][-1])
+            if is_continuous[d]:
+                axes[d] = np.array([low, high])
+                continue
+            distances = np.abs(axes[d] - 0.5 * (low + high))
+            last = min(MIN_REGION_VALUES, distances.size) - 1
+            reach = max(0.5 * (high - low), np.sort(distances)[last])
+            axes[d] = axes[d][distances <= reach]
+        return tuple(axes)
 
     def chance_of_points(self) -> Callable[[NDArray[Any]], Floats] | None:
         """The chance of success as a function of scaled points (n, D)."""

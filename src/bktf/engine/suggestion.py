@@ -15,6 +15,7 @@ import numpy as np
 from bktf._typing import Bools, Floats, Ints
 from bktf.acquisition import Choice, choose
 from bktf.engine.history import History, NothingFeasible, Suggestion
+from bktf.engine.local_turns import local_region
 from bktf.engine.model_choice import (
     MAX_PROCESS_POINTS,
     Observations,
@@ -230,7 +231,11 @@ class Engine:
             seed=seed,
         )
         inside = _inside(posterior, pending)
-        choice = ask(exclude=None if settings.allow_repeats else exclude, pending=inside)
+        ask_new = partial(ask, exclude=None if settings.allow_repeats else exclude, pending=inside)
+        region = local_region(posterior, number + (position or 0))
+        choice = ask_new(region=region)
+        if region is not None and (choice.point is None or choice.is_poor):
+            choice = ask_new()
         is_repeat = choice.point is None
         if is_repeat and not model.free:  # a continuous space is never exhausted
             choice = ask(exclude=None, pending=None)
