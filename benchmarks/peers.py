@@ -163,7 +163,9 @@ def main() -> int:
                     name = {"space": space, "n_dims": n_dims, "n_trials": n_trials}
                     line = {"method": method, **name, "cpu_seconds": seconds}
                     shown = " ".join(f"{s:.3f}" for s in seconds)
-                    print(f"{space:6s} D={n_dims:3d} n={n_trials:5d} {method:10s} {shown}", flush=True)
+                    print(
+                        f"{space:6s} D={n_dims:3d} n={n_trials:5d} {method:10s} {shown}", flush=True
+                    )
                     if not options.dry:
                         append_line(LINES, line | made_with("optuna", "torch"))
     if not options.dry:

@@ -194,16 +194,17 @@ def test_what_is_about_components_is_refused(refused: dict[str, Any]) -> None:
         fitted(**refused)
 
 
-def test_a_warm_start_is_refused_from_and_to_infinite_rank(posterior: bktf.Posterior) -> None:
+def test_a_warm_start_of_another_kind_of_rank_is_refused(posterior: bktf.Posterior) -> None:
     kernels = ["matern32", "categorical", "matern32"]
     finite = fitted(rank=2, kernel=kernels, n_sweeps=4, n_burn_in=2)
     for settings in (
-        {"warm_start": posterior},
         {"warm_start": finite},
         {"warm_start": posterior, "rank": 2, "kernel": kernels},
     ):
-        with pytest.raises(ValueError, match="warm_start is for finite rank"):
+        with pytest.raises(ValueError, match="warm_start must be of the same kind"):
             fitted(**settings)
+    again = fitted(warm_start=posterior)  # with few observations it has no effect
+    np.testing.assert_array_equal(again.mean(posterior.X), fitted().mean(posterior.X))
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def study_with(n: int, seed: int, space: dict[str, BaseDistribution] = BOX) -> S
 
 @pytest.mark.parametrize("n", [0, 3, 8])
 def test_another_seed_suggests_another_point_from_the_same_trials(n: int) -> None:
-    """At the start (D + 4 trials) and after it."""
+    """At the start (D + 4 trials, at most 10) and after it."""
     asked = [tuple(study_with(n, seed).ask(BOX).params.values()) for seed in (1, 2, 3, 1)]
     assert len(set(asked)) == 3
     assert asked[0] == asked[3]

@@ -23,7 +23,8 @@ from scipy import stats
 
 from bktf._compiled.numba_options import compiled as compiled
 from bktf.axis_kernels import Kernel, resolve_kernels
-from bktf.gaussian_process import ProcessProblem, parameter_updates, run_sweeps
+from bktf.gaussian_process import LogPosterior, ProcessProblem, parameter_updates, run_sweeps
+from bktf.gaussian_process.elliptical_chain import elliptical_update, log_ratio_at
 from bktf.gaussian_process.process_sampler import ProcessChain
 from bktf.surrogate.fit_process import make_process_problem
 from bktf.surrogate.model_spec import ModelSpec
@@ -120,8 +121,37 @@ def replicate_process(problem, state, kept, record, rng):
         record.chi2[k] = state.noise_precision[0] * total
 
 
-def p_values_of_process(problem: ProcessProblem, n_replicates: int, seed: int) -> dict[str, float]:
-    """Exact p-values of everything that must hold after two sweeps."""
+def replicate_elliptical(
+    problem: ProcessProblem, state: ProcessState, record: ProcessRecord, rng: np.random.Generator
+) -> None:
+    """The same with updates of all parameters at once, around the mode given each data set."""
+    model, n_logs = problem.model, state.logs.size
+    for k in range(record.noise.size):
+        draw_joint(problem, state, rng)
+        write_joint_statistics(problem, state, record.fresh[k])
+        draw_joint(problem, state, rng)
+        density = LogPosterior.of(problem, KNOWN_NOISE_PRECISION)
+        laplace = density.laplace(density.find_mode(np.zeros(len(density.bounds))))
+        x = density.point(state.logs, float(state.noise_precision[0]))
+        z: Floats = np.linalg.solve(laplace.spread, x - laplace.mode).astype(float)
+        log_ratio = log_ratio_at(density, laplace, z)
+        for _ in range(N_SWEEPS):
+            z, log_ratio = elliptical_update(density, laplace, z, log_ratio, rng)
+        state.logs[:], log_precision = density.parameters(laplace.mode + laplace.spread @ z)
+        state.noise_precision[0] = math.exp(log_precision)
+        parameter_updates.draw_values(
+            model.separations, model.on_levels, state.logs, state.noise_precision[0], problem.values, state.h, rng
+        )  # fmt: skip
+        write_joint_statistics(problem, state, record.joint[k])
+        record.noise[k] = state.noise_precision[0]
+        record.process[k, :n_logs], record.process[k, n_logs:] = state.logs, state.h[:2]
+        record.chi2[k] = state.noise_precision[0] * ((problem.values - state.h) ** 2).sum()
+
+
+def p_values_of_process(
+    problem: ProcessProblem, n_replicates: int, seed: int, *, elliptical: bool = False
+) -> dict[str, float]:
+    """Exact p-values of everything that must hold after two sweeps, or two elliptical updates."""
     n, n_logs = problem.values.size, problem.model.log_means.size
     one, five = np.zeros(n_replicates), np.zeros((n_replicates, 5))
     record = ProcessRecord(
@@ -129,7 +159,11 @@ def p_values_of_process(problem: ProcessProblem, n_replicates: int, seed: int) -
     )
     state = ProcessState(np.zeros(n_logs), np.ones(1), np.zeros(n))
     kept = ProcessChain(np.zeros((1, n_logs)), np.zeros(1))
-    replicate_process(problem, state, kept, record, np.random.default_rng(seeded(seed)))
+    rng = np.random.default_rng(seeded(seed))
+    if elliptical:
+        replicate_elliptical(problem, state, record, rng)
+    else:
+        replicate_process(problem, state, kept, record, rng)
     p = {
         "bookkeeping": float(record.bookkeeping.max() == 0.0),
         "chi2": ks(record.chi2, stats.chi2(n).cdf),

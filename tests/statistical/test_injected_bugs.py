@@ -18,6 +18,7 @@ LEVEL = 5e-5  # as in test_prior_preservation
 PROCESS = (
     "two sweeps at infinite rank"  # the update of `process_preservation`, with a setup of its own
 )
+ELLIPTICAL = "two elliptical updates"  # of the same setup
 ON_AXIS = """    lengthscale = update_on_axis(
         problem, state, d, lengthscale, log_var, directions, precisions, targets, drawn, rng
     )
@@ -149,6 +150,18 @@ BUGS = {
         [("problem.values, logs, noise_precision, rng,", "0.5 * problem.values, logs, noise_precision, rng,")],
         PROCESS, {},
     ),
+    "the slice of an elliptical update starts from the density alone": (
+        "gaussian_process/elliptical_chain.py",
+        [("laplace.spread @ z) + 0.5 * float(z @ z)", "laplace.spread @ z)")], ELLIPTICAL, {},
+    ),
+    "an elliptical update always accepts": (
+        "gaussian_process/elliptical_chain.py",
+        [("if ratio > level:", "if ratio > -math.inf:")], ELLIPTICAL, {},
+    ),
+    "the density of parameters leaves out the log determinant": (
+        "gaussian_process/log_posterior.py",
+        [("-0.5 * (log_det + float(values @ alpha))", "-0.5 * float(values @ alpha)")], ELLIPTICAL, {},
+    ),
     "weights beside the residual process drawn without their prior": (
         "components/noise_and_weight_updates.py",
         [("precision[c, c] += 1.0 / weight_vars[c]", "precision[c, c] += 1e-9")], "two sweeps", {"residual_process": True},
@@ -167,6 +180,8 @@ from process_preservation import make_process_setup, p_values_of_process
 update, setup = json.loads(sys.argv[1])
 if update in UPDATES:
     p = p_values(make_setup(**setup), update, 6000, 1)
+elif update.startswith("two elliptical"):
+    p = p_values_of_process(make_process_setup(**setup), 2000, 1, elliptical=True)
 else:
     p = p_values_of_process(make_process_setup(**setup), 6000, 1)
 p.pop("bookkeeping")

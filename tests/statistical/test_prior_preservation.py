@@ -12,6 +12,7 @@ N = 6000
 LEVEL = 5e-5
 
 PARTIAL = [(0, 1), (0,), (1,)]
+N_ELLIPTICAL = 1500  # replicates; each finds a mode of its own
 CORRELATED = 0.4 + 0.6 * np.eye(4)
 
 
@@ -93,6 +94,21 @@ def test_the_prior_is_preserved_at_infinite_rank() -> None:
 def test_the_prior_is_preserved_at_infinite_rank_with_unordered_levels() -> None:
     check_process(20, kernel=["categorical", None])
     check_process(21, kernel="categorical", sizes=(2, 5), n=11)
+
+
+@pytest.mark.parametrize(
+    ("seed", "setup"),
+    [
+        (22, {}),
+        (23, {"sizes": (4, 3, 2), "n": 12, "noise_known": True}),
+        (24, {"kernel": ["categorical", None]}),
+    ],
+)
+def test_updates_of_all_parameters_at_once_preserve_the_prior(
+    seed: int, setup: dict[str, object]
+) -> None:
+    problem = make_process_setup(**setup)  # type: ignore[arg-type]
+    check_p_values(p_values_of_process(problem, N_ELLIPTICAL, seed, elliptical=True))
 
 
 @pytest.mark.parametrize("update", ["shrinkage", "two sweeps"])

@@ -14,7 +14,7 @@ from bktf import acquisition
 from bktf._compiled import slice_sampling
 from bktf.acquisition.box_search import Box, search_box
 from bktf.acquisition.process_scores import ProcessBoxScore, process_box_score
-from bktf.gaussian_process import condition_process, parameter_updates
+from bktf.gaussian_process import condition_process, pair_separations, parameter_updates
 from bktf.gaussian_process import covariance as process_covariance
 from bktf.gaussian_process.conditional_process import correlations_at
 from bktf.surrogate.model_spec import FLAGS
@@ -50,6 +50,12 @@ def pairs(X: Floats) -> Floats:
     first, second = np.triu_indices(len(X))
     apart = np.abs(X[first] - X[second]).T
     return np.ascontiguousarray(np.where(LEVELS[:, None], apart > 0, apart).astype(float))
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_distances_of_pairs_are_those_of_numpy(n: int) -> None:
+    X = example(n)[0]
+    np.testing.assert_array_equal(pair_separations(X, LEVELS), pairs(X))
 
 
 def test_many_exponentials_at_once_are_those_of_numpy() -> None:

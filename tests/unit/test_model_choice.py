@@ -1,6 +1,7 @@
 """Which rank a suggestion uses; leaving out observations; the warp and its inverse."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,7 @@ def test_a_process_of_many_observations_sees_the_best_of_them(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model_choice, "MAX_PROCESS_POINTS", 15)
+    monkeypatch.setattr(model_choice, "MAX_PARAMETER_POINTS", 15)
     X = points(40)
     for objective in (SMALLER, LARGER):
         data = observed(X, wave(X), objective=objective)
@@ -130,6 +132,39 @@ def test_a_process_of_many_observations_sees_the_best_of_them(
         best = X[wave(X).argmax()]
         assert np.abs(posterior.X - best).max(axis=1).min() < 1e-9
     assert len(fit_surrogate(2, settings_of("components"), observed(X, wave(X))).y) == 40
+
+
+@pytest.mark.parametrize("objective", [SMALLER, LARGER])
+@pytest.mark.parametrize("settings", [PLAIN, EngineSettings()])
+def test_draws_given_a_subset_are_moved_to_the_mode_given_all_that_is_seen(
+    objective: Objective, settings: EngineSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = points(40)
+    data = observed(X, np.exp(3 * wave(X)), objective=objective)
+    monkeypatch.setattr(model_choice, "MAX_PARAMETER_POINTS", 20)
+    monkeypatch.setattr(model_choice, "MAX_PROCESS_POINTS", 30)
+    moved = fit_surrogate(math.inf, settings, data)
+    seen = model_choice._subset(data, 30)
+    warp = Warp.of(data.y) if settings.compress else None
+    spec = model_choice.model_at(math.inf, settings, data)
+    few, chosen = model_choice._fit_process(model_choice._subset(seen, 20), warp, spec)
+    values = seen.y if chosen is None else chosen.forward(seen.y)
+    mode = model_choice.mode_of(
+        replace(seen, y=values, start=model_choice.start_at(few)), spec
+    ).draws.process
+    assert (len(few.y), len(moved.y)) == (20, 30)
+    np.testing.assert_allclose(moved.y, values, rtol=1e-12)
+    draws, drawn = few.draws.process, moved.draws.process
+    assert draws is not None
+    assert drawn is not None
+    assert mode is not None
+    shrink = math.sqrt(20 / 30)
+    expected = mode.logs + shrink * (draws.logs - draws.logs.mean(axis=0))
+    np.testing.assert_allclose(drawn.logs, expected, rtol=1e-9)
+    logs = np.log(draws.noise_precision)
+    noise = np.log(mode.noise_precision) + shrink * (logs - logs.mean())
+    np.testing.assert_allclose(np.log(drawn.noise_precision), noise, rtol=1e-9)
+    assert np.corrcoef(moved.mean(moved.X), moved.y)[0, 1] > 0.9
 
 
 @pytest.mark.parametrize("kind", ["process", "components", "both"])

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from scipy.stats import qmc
 
-from bktf.engine import Engine, EngineSettings, History, Objective, seed_for
+from bktf.engine import Engine, EngineSettings, History, Objective, make_settings, seed_for
 from bktf.engine.start_design import any_left
 from bktf.spaces import parameters_of
 from seeds import seeded
@@ -32,6 +32,12 @@ def test_the_start_ends_after_as_many_trials_whether_they_failed_or_not() -> Non
     assert not engine.needs_start(history_of(1, 5))
     assert not engine.needs_start(history_of(6, 0))
     assert engine.needs_start(history_of(0, 20))
+
+
+def test_the_start_has_at_most_ten_trials_unless_a_number_is_given() -> None:
+    assert [EngineSettings().n_startup(n_dims) for n_dims in (1, 6, 7, 100)] == [5, 10, 10, 10]
+    assert EngineSettings(n_startup_trials=104).n_startup(100) == 104
+    assert make_settings("paper", {}).n_startup(100) == 100
 
 
 def test_a_batch_of_the_start_goes_on_along_the_sobol_sequence() -> None:

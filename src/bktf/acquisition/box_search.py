@@ -1,9 +1,9 @@
 """The best allowed point of a box under a smooth score, where some axes have only certain values.
 
-The search climbs from the best of many candidates. Ordered coordinates move jointly by L-BFGS; where
-an axis has only certain values, the nearest one is taken. Then coordinates with certain values move
-one at a time. A chance of success has no gradient, and the allowed points may form any set. So the
-search ends with random points near the best allowed ones.
+The search climbs from the best of many candidates. Ordered coordinates move jointly by L-BFGS;
+where an axis has only certain values, the nearest one is taken. Then coordinates with certain
+values move one at a time. A chance of success has no gradient, and the allowed points may form any
+set. So the search ends with random points near the best allowed ones.
 """
 
 import math
@@ -63,9 +63,9 @@ class Box:
         if points.size <= MAX_LINE:
             return points
         if not self.is_ordered[d]:
-            return rng.choice(points, MAX_LINE, replace=False)
+            return np.asarray(rng.choice(points, MAX_LINE, replace=False))
         index = int(np.abs(points - coordinate).argmin()) + np.array(NEAR_STEPS)
-        return points[np.clip(index, 0, points.size - 1)]
+        return np.asarray(points[np.clip(index, 0, points.size - 1)])
 
     def snap(self, points: Floats) -> Floats:
         """Points (n, D) moved to the nearest values of the axes that have only certain ones."""

@@ -181,7 +181,7 @@ def _choose(
     is_ei = question.acquisition == "ei"
     if _is_searched_as_box(domain):
         found = _search_box(domain, pending, rng)
-        point = None if found.at is None else view.unscaled(found.at[None])[0]
+        point = None if found.at is None else domain.unscaled(found.at)
     else:
         found = _search_grid(domain, pending, draw, rng)
         point = None if found.at is None else domain.points(found.at[None])[0]

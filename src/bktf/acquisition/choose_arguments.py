@@ -46,7 +46,9 @@ class Question:
             refusal = "best must be a finite number in the units of y, or None; got"
             raise ValueError(f"{refusal} {self.best!r}")
         if self.region is not None and not np.all(self.region[0] <= self.region[1]):
-            raise ValueError("region must be lower ends, then upper ends, (2, D); some are reversed")
+            raise ValueError(
+                "region must be lower ends, then upper ends, (2, D); some are reversed"
+            )
 
 
 def check_acquisition(acquisition: str) -> None:
@@ -126,7 +128,7 @@ class Domain:
         axes = self._axes_in_region(is_continuous, is_ordered)
         taken = self.view.scaled(self.taken)
         incumbents = self.view.scaled(self.view.best_points(N_NEAR_INCUMBENTS))
-        for d in np.flatnonzero(is_ordered):
+        for d in np.flatnonzero(is_ordered).tolist():
             incumbents[:, d] = np.clip(incumbents[:, d], axes[d][0], axes[d][-1])
         for d in self.fixed:
             incumbents[:, d] = axes[d][0]
@@ -159,6 +161,14 @@ class Domain:
             reach = max(0.5 * (high - low), np.sort(distances)[last])
             axes[d] = axes[d][distances <= reach]
         return tuple(axes)
+
+    def unscaled(self, point: Floats) -> Floats:
+        """A scaled point (D,) of the box in the user's units, on the points of finite axes."""
+        unscaled = self.view.unscaled(point[None])[0]
+        for d, axis in enumerate(self.axes):
+            if d not in self.question.free:
+                unscaled[d] = axis[np.abs(axis - unscaled[d]).argmin()]
+        return unscaled
 
     def chance_of_points(self) -> Callable[[NDArray[Any]], Floats] | None:
         """The chance of success as a function of scaled points (n, D)."""

@@ -2,6 +2,7 @@
 
 from bktf.engine.history import History, NothingFeasible, Suggestion
 from bktf.engine.model_choice import (
+    MAX_PARAMETER_POINTS,
     MAX_PROCESS_POINTS,
     Observations,
     fit_surrogate,
@@ -24,6 +25,7 @@ from bktf.engine.suggestion import Engine, Model, improvement_baseline, publishe
 __all__ = [
     "AUTO",
     "AUTO_RANK",
+    "MAX_PARAMETER_POINTS",
     "MAX_PROCESS_POINTS",
     "NEEDS_WHOLE_DRAWS",
     "PRESETS",

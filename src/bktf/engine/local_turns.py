@@ -6,7 +6,8 @@ EI keeps exploring, and the best point is hardly improved. On a local turn the s
 inside a box around the best point, as trust-region methods do. Its widths follow the length-scales:
 an axis along which the function changes slowly has a wide range. The size of the box alternates.
 
-Which turn it is depends on the number of the trial alone. docs/model_choices.md has the measurements.
+Which turn it is depends on the number of the trial alone. docs/model_choices.md has the
+measurements.
 """
 
 import math

@@ -8,9 +8,9 @@
                   coordinates repeat, and components generalise from one point to all that share
                   a coordinate with it: there the two ranks alternate
 
-The cost of a process is cubic. So its parameters are learned from at most MAX_PARAMETER_POINTS
-observations, and it is conditioned on at most MAX_PROCESS_POINTS; components see all.
-docs/model_choices.md has the measurements behind these rules.
+The cost of a process is cubic. It sees at most MAX_PROCESS_POINTS observations, components all.
+Where it sees more than MAX_PARAMETER_POINTS, its parameters are sampled given a subset and moved to
+the mode given all that it sees. docs/model_choices.md has the measurements behind these rules.
 """
 
 import math
@@ -31,16 +31,16 @@ from bktf.surrogate import (
     ProcessStart,
     RunOptions,
     Warp,
-    condition_on,
     fit_mode,
     fit_model,
     make_axes,
+    move_to_mode,
     uses_mode,
 )
 
 N_FOLDS = 5
-MAX_PROCESS_POINTS = 500  # observations that a process is conditioned on at most
-MAX_PARAMETER_POINTS = 200  # observations from which its parameters are learned at most
+MAX_PROCESS_POINTS = 400  # observations that a process is conditioned on at most
+MAX_PARAMETER_POINTS = 200  # observations given which its parameters are sampled at most
 MAX_ROOTS = 2e7  # entries of the factors of all draws' covariances: 160 MB
 MIN_KEPT = 4  # draws of a chain
 EARLY_POINTS = 20  # up to which a process chooses more often: it needs fewer points to be useful
@@ -123,8 +123,9 @@ def fit_surrogate(rank: float, settings: EngineSettings, data: Observations) -> 
     posterior, chosen_warp = _fit_process(used, warp, spec)
     if used is seen:
         return posterior
-    y = seen.y if chosen_warp is None else chosen_warp.forward(seen.y)
-    return condition_on(posterior, seen.X, y)
+    values = seen.y if chosen_warp is None else chosen_warp.forward(seen.y)
+    start = start_at(posterior) if seen.start is None else seen.start
+    return move_to_mode(posterior, mode_of(replace(seen, y=values, start=start), spec))
 
 
 def _fit_process(

@@ -68,6 +68,7 @@ class EngineSettings:
     categorical: str = "equal"
     n_startup_trials: int | None = None
     startup_beyond_dims: int = 4  # start points beyond D, where n_startup_trials is None
+    max_startup: int = 10  # start points at most, where n_startup_trials is None
     space_filling: bool = True  # scrambled Sobol start points instead of random ones
     compress: bool = True  # a process may see compressed values; see `surrogate.Warp`
     refine: bool = True  # axes of continuous parameters are refined around the best points
@@ -106,7 +107,7 @@ class EngineSettings:
         """Points of the start design: as set, or by the number of dimensions."""
         if self.n_startup_trials is not None:
             return self.n_startup_trials
-        return n_dims + self.startup_beyond_dims
+        return min(n_dims + self.startup_beyond_dims, self.max_startup)
 
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -118,6 +119,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "n_burn_in": 200,
         "n_chains": 1,
         "startup_beyond_dims": 0,
+        "max_startup": MAX_TRIALS,
         "space_filling": False,
         "compress": False,
         "refine": False,

@@ -17,6 +17,7 @@ from bktf.acquisition import Choice, choose
 from bktf.engine.history import History, NothingFeasible, Suggestion
 from bktf.engine.local_turns import local_region
 from bktf.engine.model_choice import (
+    MAX_PARAMETER_POINTS,
     MAX_PROCESS_POINTS,
     Observations,
     fit_surrogate,
@@ -56,6 +57,7 @@ class Model:
     free: frozenset[int] = frozenset()  # axes of continuous parameters
     n_outliers: int = 0
     n_unseen: int = 0  # values that the surrogate does not see, because there are too many
+    has_fewer_for_parameters: bool = False  # kernel parameters are learned from a subset
     fit_rank: Callable[[float], Posterior] | None = None  # the surrogate of another rank
     fitted: dict[float, Posterior] = field(default_factory=dict)  # by rank, where needed so far
 
@@ -149,6 +151,7 @@ class Engine:
             free=self._continuous_axes(),
             n_outliers=int(is_outlier.sum()),
             n_unseen=n_unseen + len(y) - len(posterior.y),
+            has_fewer_for_parameters=rank == math.inf and len(y) > MAX_PARAMETER_POINTS,
             fit_rank=fit_rank,
             fitted={rank: posterior},
         )

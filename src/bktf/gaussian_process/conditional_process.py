@@ -125,9 +125,7 @@ class ConditionalProcess(NamedTuple):
         for d, levels in enumerate(self.on_levels.tolist()):
             differences = (first[:, None, d] - second[:, d]).ravel()
             distances = np.abs(differences)
-            multiply_correlations(
-                distances, levels, inverse[d], shares, exponentials, buffer, flat
-            )
+            multiply_correlations(distances, levels, inverse[d], shares, exponentials, buffer, flat)
             if slopes is not None and not levels:
                 out = slopes[d].reshape(flat.shape)
                 log_slopes(differences, inverse[d], shares, exponentials, out)

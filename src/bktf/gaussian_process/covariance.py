@@ -109,6 +109,27 @@ def correlate(separations, on_levels, logs, along, out):
 
 
 @compiled
+def write_separations(points, on_levels, out):
+    """Write the distances between points (n, D), pairs i ≤ j row by row, into out (D, P).
+
+    On levels 1 where they differ, else 0.
+    """
+    n, n_dims = points.shape
+    column = np.empty(n)
+    for d in range(n_dims):
+        for i in range(n):
+            column[i] = points[i, d]
+        first, row = 0, out[d]
+        for i in range(n):
+            for j in range(i, n):
+                distance = abs(column[i] - column[j])
+                if on_levels[d]:
+                    distance = 1.0 if distance > 0.0 else 0.0
+                row[first + j - i] = distance
+            first += n - i
+
+
+@compiled
 def multiply_correlations(distances, on_levels, inverse, shares, exponentials, buffer, out):
     """Multiply out (K, P) by κ_d of every draw at distances (P,) along one axis.
 

@@ -121,7 +121,7 @@ class LogPosterior:
             gradient[d] = weights @ slopes
         gradient[n_dims] = weights.sum()
         gradient[n_dims + 1] = weights @ share_slopes
-        centre, unit = self.scales
+        unit = self.scales[1]
         from_prior = -x[: self.n_logs] / unit[: self.n_logs]
         gradient[: self.n_logs] += from_prior
         if not self.problem.noise_known:
@@ -156,8 +156,10 @@ class LogPosterior:
             return normal
         log_precision = self.parameters(x)[1]
         problem = self.problem
-        return normal + problem.noise_shape * log_precision - problem.noise_rate * math.exp(
-            log_precision
+        return (
+            normal
+            + problem.noise_shape * log_precision
+            - problem.noise_rate * math.exp(log_precision)
         )
 
     def find_mode(self, start: Floats) -> Floats:
@@ -177,7 +179,7 @@ class LogPosterior:
 
     def laplace(self, mode: Floats) -> Laplace:
         """The normal approximation at a mode, from differences of the gradient."""
-        low, high = self.bounds.T
+        high = self.bounds[:, 1]
         gradient = self.value_and_gradient(mode)[1]
         hessian = np.empty((mode.size, mode.size))
         for i in range(mode.size):

@@ -9,6 +9,7 @@ import numpy as np
 
 from bktf._compiled import record
 from bktf._typing import Bools, Floats, Ints
+from bktf.gaussian_process.covariance import write_separations
 
 
 @record
@@ -37,11 +38,10 @@ def pair_separations(points: Floats, on_levels: Bools) -> Floats:
 
     On levels 1 where they differ, else 0.
     """
-    first, second = np.triu_indices(len(points))
-    distances = np.abs(points[first] - points[second]).T
-    return np.ascontiguousarray(
-        np.where(on_levels[:, None], distances > 0, distances).astype(float)
-    )
+    n, n_dims = points.shape
+    separations = np.empty((n_dims, n * (n + 1) // 2))
+    write_separations(np.ascontiguousarray(points), np.asarray(on_levels), separations)
+    return separations
 
 
 def empty_model(n_dims: int) -> ProcessModel:

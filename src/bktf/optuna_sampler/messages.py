@@ -8,7 +8,7 @@ from typing import Any
 from optuna.distributions import CategoricalDistribution
 from optuna.trial import FrozenTrial
 
-from bktf.engine import MAX_PROCESS_POINTS, Model
+from bktf.engine import MAX_PARAMETER_POINTS, MAX_PROCESS_POINTS, Model
 
 POOR_SEARCH = (
     "`feasible` allows so little of the space that only points near to tried ones were compared; "
@@ -18,6 +18,10 @@ POOR_SEARCH = (
 SUBSET = (
     f"beyond {MAX_PROCESS_POINTS} trials the Gaussian process sees {MAX_PROCESS_POINTS} of them: "
     "the best, the latest, the neighbours of the best, and others spread over the space"
+)
+FEWER_FOR_PARAMETERS = (
+    f"beyond {MAX_PARAMETER_POINTS} trials the kernel parameters of the Gaussian process are "
+    f"sampled given {MAX_PARAMETER_POINTS} of them, and moved to the mode given all that it sees"
 )
 REPEATS = "every point of the search space was tried: the next suggestions repeat some of them"
 
@@ -40,21 +44,23 @@ class Messages:
         self.__dict__.update(state)
         self._lock = threading.Lock()
 
-    def say_once(self, topic: str, subject: str, text: str) -> None:
-        """Warn, unless this topic was mentioned for this subject before."""
+    def say_once(self, topic: str, subject: str, text: str, level: int = logging.WARNING) -> None:
+        """Log a line, unless this topic was mentioned for this subject before."""
         with self._lock:
             is_new = (topic, subject) not in self._said
             self._said.add((topic, subject))
         if is_new:
-            _logger.warning("bktf: %s", text)
+            _logger.log(level, "bktf: %s", text)
 
     def mention_left_out(self, study_name: str, model: Model) -> None:
-        """Say that values count as failures, or that the process sees a subset."""
+        """Say that values count as failures, or that the process sees only some of them."""
         n_values = len(model.history.y) + model.n_outliers
         if model.n_outliers:
             self.say_once("outliers", study_name, outliers_text(model.n_outliers, n_values))
         if model.n_unseen:
-            self.say_once("subset", study_name, SUBSET)
+            self.say_once("subset", study_name, SUBSET, logging.INFO)
+        if model.has_fewer_for_parameters:
+            self.say_once("parameters", study_name, FEWER_FOR_PARAMETERS, logging.INFO)
 
     def mention_unseen_ordinal(
         self,

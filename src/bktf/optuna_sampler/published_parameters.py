@@ -16,6 +16,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from bktf.engine import Model, published_start
+from bktf.optuna_sampler.messages import Messages
 from bktf.optuna_sampler.trials import PIECE, Trials
 from bktf.spaces import Parameter
 from bktf.surrogate import ProcessStart
@@ -43,29 +44,33 @@ def publish_parameters(study: Study, trial: FrozenTrial, space: str, model: Mode
         study._storage.set_trial_system_attr(trial._trial_id, KEY, text)
 
 
-def read_parameters(trials: Trials, asking: int, space: str) -> tuple[ProcessStart | None, bool]:
-    """The latest published parameters of this space, and whether damaged ones were passed over."""
+def read_parameters(
+    trials: Trials, asking: int, space: str, messages: Messages, study_name: str
+) -> ProcessStart | None:
+    """The latest published parameters of this space; damaged ones are passed over."""
     if asking % FRESH_PERIOD == 0:
-        return None, False
-    is_damaged = False
+        return None
     for number in range(asking - 1, max(asking - 1 - N_LATEST, -1), -1):
         attributes: Mapping[str, Any] = trials[number].system_attrs if number in trials else {}
         if KEY not in attributes:
             continue
         try:
-            record = json.loads(attributes[KEY])
-            if record["version"] != VERSION:
-                raise ValueError(record["version"])
-            if record["space"] != space:
-                continue
-            logs = np.array(record["logs"], dtype=float)
-            if logs.ndim != 1 or not np.all(np.abs(logs) < MAX_LOG):
-                raise ValueError(logs)
+            found_space, start = _parse(attributes[KEY])
         except (KeyError, TypeError, ValueError, RecursionError):
-            is_damaged = True
+            messages.say_once("damaged", study_name, DAMAGED)
             continue
-        return ProcessStart(logs[:-1], math.exp(logs[-1])), is_damaged
-    return None, is_damaged
+        if found_space == space:
+            return start
+    return None
+
+
+def _parse(text: str) -> tuple[str, ProcessStart]:
+    """What an attribute holds; raises one of several errors where it is damaged."""
+    record = json.loads(text)
+    logs = np.array(record["logs"], dtype=float)
+    if record["version"] != VERSION or logs.ndim != 1 or not np.all(np.abs(logs) < MAX_LOG):
+        raise ValueError(f"version must be {VERSION}, and logs numbers; got {record}")
+    return record["space"], ProcessStart(logs[:-1], math.exp(logs[-1]))
 
 
 def space_key(parameters: tuple[Parameter, ...]) -> str:

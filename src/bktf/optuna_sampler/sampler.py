@@ -28,7 +28,6 @@ from bktf.optuna_sampler.duplicate_avoidance import Question, choose_and_publish
 from bktf.optuna_sampler.former_spellings import changed_meaning, replace_model
 from bktf.optuna_sampler.messages import REPEATS, Messages, independent_text
 from bktf.optuna_sampler.published_parameters import (
-    DAMAGED,
     publish_parameters,
     read_parameters,
     space_key,
@@ -48,7 +47,7 @@ from bktf.optuna_sampler.trials import (
     read_changes,
 )
 from bktf.spaces import Feasibility, Parameter, parameters_of, values_at
-from bktf.surrogate import Posterior, Priors, ProcessStart
+from bktf.surrogate import Posterior, Priors
 
 Feasible = Callable[[dict[str, Any]], bool]
 Distributions = dict[str, BaseDistribution]
@@ -77,7 +76,7 @@ class BKTFSampler(BaseSampler):
         seed: makes suggestions reproducible; with the same trials in the storage they are the same
             in another process.
         n_startup_trials: trials that were evaluated, one of them with a value, before the model is
-            used. By default D + 4 (with the preset "paper" D), where D counts the parameters that
+            used. By default D + 4, at most 10 (with the preset "paper" D). D counts parameters that
             are chosen together; at most 10 million. Start points are those of a scrambled Sobol
             sequence.
         acquisition: "ei" (expected improvement), "ucb", "max" (over draws, what the paper's
@@ -89,9 +88,9 @@ class BKTFSampler(BaseSampler):
             parameters are unordered categories. On other finite spaces infinite rank and three
             components alternate: one each up to 20 points, then components five times of six. On
             spaces of more than 100,000 points infinite rank alone is used from 100 points on. With
-            "max" and "thompson" there are three components. Beyond 200 trials a Gaussian process
+            "max" and "thompson" there are three components. Beyond 400 trials a Gaussian process
             sees a subset: the best, the latest, the neighbours of the best, others spread over the
-            space.
+            space; its kernel parameters are learned from 200 of them.
         n_sweeps: sweeps of each chain of components, or with `rank=math.inf` of the process; by
             default 400 and 40, at most 10 million.
         n_burn_in: how many of them to drop; by default 85 %, and 24 of the process's 40.
@@ -283,19 +282,14 @@ class BKTFSampler(BaseSampler):
             # The same point with other values of unseen parameters is not a repeat.
             engine = replace(engine, settings=replace(engine.settings, allow_repeats=True))
         fixed = fixed_coordinates(kept, parameters)
-        key = space_key(parameters)
-        warm_start: Posterior | ProcessStart | None
-        warm_start, is_damaged = read_parameters(trials, trial.number, key)
-        if is_damaged:
-            self.messages.say_once("parameters", study.study_name, DAMAGED)
-        if engine.settings.warm_start:
-            warm_start = self._last_posterior.get(study.study_name)
+        key, name = space_key(parameters), study.study_name
+        published = read_parameters(trials, trial.number, key, self.messages, name)
+        warm_start = self._last_posterior.get(name) if engine.settings.warm_start else published
         model = engine.learn(history, trial.number, fixed, warm_start)
         if engine.settings.warm_start and model.posterior is not None:
-            self._last_posterior[study.study_name] = model.posterior
+            self._last_posterior[name] = model.posterior
         publish_parameters(study, trial, key, model)
-        if model.n_outliers or model.n_unseen:
-            self.messages.mention_left_out(study.study_name, model)
+        self.messages.mention_left_out(name, model)
         question = Question(study, trial, trials, converter, engine, model)
         end_or_repeat = partial(self._end_or_repeat, study, trial)
         chosen = choose_and_publish(question, self._choosing, self.messages, end_or_repeat)

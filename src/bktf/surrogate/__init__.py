@@ -1,7 +1,7 @@
 """The surrogate: what the model is, its priors, fit and posterior."""
 
 from bktf.surrogate.fit_process import ProcessStart, uses_mode
-from bktf.surrogate.fitting import condition_on, fit, fit_mode, fit_model
+from bktf.surrogate.fitting import fit, fit_mode, fit_model, move_to_mode
 from bktf.surrogate.model_spec import ChainLengths, ModelSpec, check_rank, make_axes
 from bktf.surrogate.observed_values import Warp
 from bktf.surrogate.posterior import GridMoments, Posterior
@@ -18,10 +18,10 @@ __all__ = [
     "RunOptions",
     "Warp",
     "check_rank",
-    "condition_on",
     "fit",
     "fit_mode",
     "fit_model",
     "make_axes",
+    "move_to_mode",
     "uses_mode",
 ]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bktf._checks import warn_of_change
-from bktf.acquisition import Draws
 from bktf._typing import Floats
+from bktf.acquisition import Draws
 from bktf.axis_kernels import Kernel, check_points
 from bktf.gaussian_process import ProcessDraws
 from bktf.surrogate.fit_components import WarmStart, fit_components
@@ -158,18 +158,24 @@ def fit_mode(
     return Posterior(data.grid, data.points, values, spec, 0, standardisation, draws)
 
 
-def condition_on(posterior: Posterior, X: Floats, y: Floats) -> Posterior:
-    """The same draws of a process's parameters, given other observations y (n,) at X (n, D).
+def move_to_mode(posterior: Posterior, mode: Posterior) -> Posterior:
+    """The draws of a fit to few observations, moved to the most probable parameters given many.
 
-    The units of y stay those of the fit, because the parameters are in these units.
+    Distances of the draws from their mean shrink like the square root of the number of
+    observations, as those of a posterior do. `mode` is a fit by `fit_mode` to the many.
     """
-    draws, units = posterior.draws, posterior.standardisation
-    assert isinstance(draws, ProcessDraws)
-    grid = tuple(axis.with_coordinates(X[:, d]) for d, axis in enumerate(posterior.grid))
-    data = Data(grid, X, units.to_model(y), None)
-    process = draws.process
-    seen = condition_draws(data, process.logs, process.noise_precision, posterior.seed)
-    return replace(posterior, grid=grid, X=X, y=y, draws=seen)
+    few, many = posterior.draws, mode.draws
+    assert isinstance(few, ProcessDraws)
+    assert isinstance(many, ProcessDraws)
+    shrink = math.sqrt(len(posterior.y) / len(mode.y))
+    logs, log_precision = few.process.logs, np.log(few.process.noise_precision)
+    moved = many.process.logs + shrink * (logs - logs.mean(axis=0))
+    deviations = shrink * (log_precision - log_precision.mean())
+    noise_precision = many.process.noise_precision * np.exp(deviations)
+    values = mode.standardisation.to_model(mode.y)
+    data = Data(mode.grid, mode.X, values, None)
+    draws = condition_draws(data, moved, noise_precision, posterior.seed)
+    return replace(mode, spec=posterior.spec, seed=posterior.seed, draws=draws)
 
 
 def _observed(

@@ -1,0 +1,160 @@
+"""Kernel parameters in the storage: what is written, what is read, and what damaged ones do."""
+
+import json
+import logging
+import math
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+from optuna.distributions import FloatDistribution
+
+import bktf
+from bktf.optuna_sampler import published_parameters
+from bktf.optuna_sampler.messages import Messages
+from bktf.optuna_sampler.published_parameters import KEY, N_LATEST, read_parameters
+from bktf.surrogate import uses_mode
+from seeds import seeded
+
+pytestmark = pytest.mark.usefixtures("quiet_optuna")
+
+N_BEFORE = 81  # so that the next suggestions do not start anew
+
+
+def long_study(
+    n_dims: int = 2, storage: Any = None, n: int = N_BEFORE, **settings: Any
+) -> optuna.Study:
+    """A study with random trials."""
+    rng = np.random.default_rng(seeded(0))
+    sampler = bktf.BKTFSampler(seed=seeded(1), **settings)
+    study = optuna.create_study(sampler=sampler, storage=storage, study_name="s")
+    named = space(n_dims)
+    for x in rng.random((n, n_dims)).tolist():
+        params = dict(zip(named, x, strict=True))
+        study.add_trial(
+            optuna.create_trial(params=params, distributions=named, value=value(params))
+        )
+    return study
+
+
+def space(n_dims: int) -> dict[str, Any]:
+    return {f"x{d}": FloatDistribution(0.0, 1.0) for d in range(n_dims)}
+
+
+def value(params: dict[str, float]) -> float:
+    x = np.array(list(params.values()))
+    return float(np.sin(5 * x).sum() + x @ x)
+
+
+UNCHANGED = object()
+
+
+def ask(study: optuna.Study, n_dims: int = 2, published: Any = UNCHANGED) -> optuna.Trial:
+    """One trial; with `published`, what it publishes is replaced."""
+    trial = study.ask(space(n_dims))
+    if published is not UNCHANGED:
+        study._storage.set_trial_system_attr(trial._trial_id, KEY, published)
+    study.tell(trial, value(trial.params))
+    return trial
+
+
+def attribute(study: optuna.Study, number: int) -> Any:
+    return study.trials[number].system_attrs.get(KEY)
+
+
+def test_parameters_are_published_in_one_short_attribute_and_read_by_the_next() -> None:
+    study = long_study()
+    first = ask(study)
+    text = attribute(study, first.number)
+    record = json.loads(text)
+    assert len(text) <= 2045
+    assert len(record["logs"]) == 2 + 3  # length-scales, variance, share, noise
+    trials = {t.number: t for t in study.trials}
+    start = read_parameters(trials, first.number + 1, record["space"], Messages(), "s")
+    assert start is not None
+    np.testing.assert_array_equal(start.logs, record["logs"][:-1])
+    assert start.noise_precision == pytest.approx(math.exp(record["logs"][-1]))
+    assert read_parameters(trials, first.number + 1, "another space", Messages(), "s") is None
+    later = first.number + 1 + N_LATEST
+    if later % published_parameters.FRESH_PERIOD:
+        assert read_parameters(trials, later, record["space"], Messages(), "s") is None
+
+
+def test_in_a_hundred_dimensions_they_still_fit_into_one_attribute() -> None:
+    study = long_study(100, n=41)
+    assert uses_mode(100, 41)
+    trial = ask(study, 100)
+    text = attribute(study, trial.number)
+    assert len(text) <= 2045
+    assert len(json.loads(text)["logs"]) == 103
+
+
+def test_few_trials_and_finite_rank_publish_nothing() -> None:
+    few = long_study(n=20)
+    assert attribute(few, ask(few).number) is None
+    with pytest.warns(FutureWarning, match="rank=1 now means"):
+        finite = long_study(rank=1, n_sweeps=4, n_burn_in=2)
+    assert attribute(finite, ask(finite).number) is None
+
+
+def test_a_suggestion_depends_on_seed_number_and_storage_alone(tmp_path: Any) -> None:
+    """The next worker, with another sampler of the same seed, suggests the same."""
+    storage = f"sqlite:///{tmp_path / 'study.db'}"
+    study = long_study(storage=storage)
+    ask(study)
+    again = optuna.load_study(
+        study_name="s", storage=storage, sampler=bktf.BKTFSampler(seed=seeded(1))
+    )
+    first = study.ask(space(2)).params
+    waiting = study.trials[-1]
+    study.tell(waiting.number, state=optuna.trial.TrialState.FAIL)
+    copy = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(1)), study_name="s")
+    copy.add_trials(again.trials[:-1])
+    assert copy.ask(space(2)).params == first
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "",
+        "no json",
+        "[1, 2]",
+        '{"version": 1, "space": "s"}',
+        '{"version": 99, "space": "s", "logs": [0.1, 0.2]}',
+        '{"version": 1, "space": "s", "logs": "abc"}',
+        '{"version": 1, "space": "s", "logs": [1e9, 0, 0, 0, 0]}',
+        '{"version": 1, "space": "s", "logs": [NaN, 0, 0, 0, 0]}',
+        '{"version": 1, "space": "s", "logs": [[0]]}',
+        '{"version": 1, "space": "s", "logs": {"a": 1}}',
+        7,
+        None,
+    ],
+)
+def test_damaged_parameters_are_ignored_with_one_line(
+    damaged: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    study = long_study()
+    ask(study, published=damaged)
+    with caplog.at_level(logging.INFO, logger="bktf"):
+        second = ask(study, published=damaged)
+        ask(study)
+    lines = [r for r in caplog.records if "damaged or of another version" in r.getMessage()]
+    assert len(lines) == 1
+    assert all(0.0 <= x <= 1.0 for x in second.params.values())
+
+
+def test_parameters_of_a_space_that_has_changed_are_not_used() -> None:
+    study = long_study()
+    ask(study)
+    wider: dict[str, Any] = {"x0": FloatDistribution(0.0, 2.0), "x1": FloatDistribution(0.0, 1.0)}
+    trial = study.ask(wider)
+    assert 0.0 <= trial.params["x0"] <= 2.0
+
+
+def test_parameters_of_the_wrong_length_do_no_harm() -> None:
+    """The space's name is checked, so this can only be a damaged attribute."""
+    study = long_study()
+    record = json.loads(attribute(study, ask(study).number))
+    ask(study, published=json.dumps(record | {"logs": [0.0, 0.1]}))
+    assert all(0.0 <= x <= 1.0 for x in ask(study).params.values())

@@ -1,0 +1,118 @@
+"""Local turns: which suggestions stay near the best point, and how near."""
+
+import math
+
+import numpy as np
+import optuna
+import pytest
+from numpy.typing import NDArray
+from optuna.distributions import BaseDistribution
+
+import bktf
+from bktf.acquisition import choose
+from bktf.engine import local_turns
+from bktf.engine.local_turns import HALF_WIDTHS, LOCAL_POINTS, local_region
+from seeds import seeded
+
+Floats = NDArray[np.float64]
+
+
+@pytest.fixture(scope="module")
+def posterior() -> bktf.Posterior:
+    """A process on a log axis, one that matters little, levels and whole numbers."""
+    rng = np.random.default_rng(seeded(0))
+    axes = [np.geomspace(1e-3, 10.0, 9), np.linspace(-5, 5, 9), np.arange(3.0), np.arange(40.0)]
+    X = np.stack([rng.choice(axis, LOCAL_POINTS + 6) for axis in axes], axis=1)
+    y = -((np.log10(X[:, 0]) + 1.2) ** 2) - 0.01 * X[:, 1] - 0.002 * (X[:, 3] - 25) ** 2
+    return bktf.fit(
+        axes, X, y, rank=math.inf, kernel=[None, None, "categorical", None],
+        log=[True, False, False, False], seed=seeded(1), n_sweeps=12, n_burn_in=4,
+    )  # fmt: skip
+
+
+def test_every_second_suggestion_of_a_long_study_is_local(posterior: bktf.Posterior) -> None:
+    is_local = [local_region(posterior, number) is not None for number in range(6)]
+    assert is_local == [False, True] * 3
+
+
+def test_a_region_holds_the_best_point_and_follows_the_length_scales(
+    posterior: bktf.Posterior,
+) -> None:
+    regions = [local_region(posterior, 1 + 2 * turn) for turn in range(len(HALF_WIDTHS))]
+    lengths = np.exp(np.log(posterior.lengthscales).mean(axis=0))
+    assert lengths[1] > lengths[0]
+    widths = []
+    for region in regions:
+        assert region is not None
+        best = posterior.X[np.argsort(-posterior.y)[: local_turns.N_COMPARED]]
+        centre = best[posterior.mean(best).argmax()]
+        assert np.all(region[0] <= centre)
+        assert np.all(centre <= region[1])
+        for d, axis in enumerate(posterior.grid):
+            assert axis.points[0] <= region[0, d] <= region[1, d] <= axis.points[-1]
+        widths.append(np.ptp(np.log(region[:, 0])) / math.log(1e4))
+    # Where the range is not cut at the ends, a turn with half the size has half the width.
+    assert widths[0] > widths[1]
+
+
+def test_few_observations_components_and_levels_alone_have_no_local_turns() -> None:
+    rng = np.random.default_rng(seeded(2))
+    axes = [np.arange(4.0)] * 4
+    X = rng.integers(0, 4, (LOCAL_POINTS + 4, 4)).astype(float)
+    y = X.sum(axis=1)
+    few = bktf.fit(axes, X[:30], y[:30], rank=math.inf, seed=0, n_sweeps=4, n_burn_in=2)
+    components = bktf.fit(axes, X, y, rank=1, seed=0, n_sweeps=4, n_burn_in=2)
+    levels = bktf.fit(
+        axes, X, y, rank=math.inf, kernel="categorical", seed=0, n_sweeps=4, n_burn_in=2
+    )
+    for fit in (few, components, levels):
+        assert all(local_region(fit, number) is None for number in range(4))
+
+
+def test_the_choice_stays_inside_a_region(posterior: bktf.Posterior) -> None:
+    region = local_region(posterior, 1)
+    assert region is not None
+    for seed in range(5):
+        choice = choose(
+            posterior, exclude=posterior.X, free=(0, 1), region=region, seed=seeded(seed)
+        )
+        assert choice.point is not None
+        for d in (0, 1):
+            assert region[0, d] <= choice.point[d] <= region[1, d]
+        assert choice.point[2] in (0.0, 1.0, 2.0)
+        assert choice.point[3] in np.arange(40.0)
+        near = max(region[1, 3] - region[0, 3], 2.0)
+        assert abs(choice.point[3] - region[:, 3].mean()) <= near
+
+
+def test_a_reversed_region_is_refused(posterior: bktf.Posterior) -> None:
+    region = local_region(posterior, 1)
+    assert region is not None
+    with pytest.raises(ValueError, match="region must be lower ends, then upper ends"):
+        choose(posterior, free=(0, 1), region=region[::-1])
+
+
+@pytest.mark.usefixtures("quiet_optuna")
+def test_suggestions_of_a_long_study_are_near_the_best_point_by_turns() -> None:
+    """Distances to the best point, in shares of the axes: a property of every seed."""
+    space: dict[str, BaseDistribution] = {
+        f"x{d}": optuna.distributions.FloatDistribution(0.0, 1.0) for d in range(3)
+    }
+    rng = np.random.default_rng(seeded(3))
+    study = optuna.create_study(sampler=bktf.BKTFSampler(seed=seeded(4)))
+    for x in rng.random((LOCAL_POINTS + 10, 3)):
+        value = float(np.cos(9 * x).sum() + x.sum())
+        params = dict(zip(space, x.tolist(), strict=True))
+        study.add_trial(optuna.create_trial(params=params, distributions=space, value=value))
+    for _ in range(4):
+        trial = study.ask(space)
+        x = np.array([trial.params[name] for name in space])
+        if trial.number % local_turns.LOCAL_PERIOD:
+            best = sorted(
+                study.get_trials(states=(optuna.trial.TrialState.COMPLETE,)),
+                key=lambda t: float(t.value or 0),
+            )
+            tops = [np.array(list(t.params.values())) for t in best[: local_turns.N_COMPARED]]
+            nearest = min(np.abs(x - top).max() for top in tops)
+            assert nearest <= local_turns.MAX_HALF_WIDTH + 1e-9
+        study.tell(trial, float(np.cos(9 * x).sum() + x.sum()))
