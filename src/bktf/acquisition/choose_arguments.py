@@ -168,7 +168,7 @@ class Domain:
         for d, axis in enumerate(self.axes):
             if d not in self.question.free:
                 unscaled[d] = axis[np.abs(axis - unscaled[d]).argmin()]
-        return unscaled
+        return np.asarray(unscaled)
 
     def chance_of_points(self) -> Callable[[NDArray[Any]], Floats] | None:
         """The chance of success as a function of scaled points (n, D)."""

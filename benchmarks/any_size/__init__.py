@@ -1,0 +1,1 @@
+"""Studies of any size: suggestions after long histories, long budgets, many dimensions."""
