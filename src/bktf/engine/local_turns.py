@@ -17,7 +17,7 @@ import numpy as np
 from bktf._typing import Floats
 from bktf.surrogate import Posterior
 
-LOCAL_POINTS = 64  # observations from which on there are local turns
+LOCAL_POINTS = 100  # observations from which on there are local turns
 LOCAL_PERIOD = 2  # suggestions of which one is local
 HALF_WIDTHS = (0.1, 0.025)  # of the box, by turns, as shares of an axis of medium length-scale
 MAX_HALF_WIDTH, MIN_HALF_WIDTH = 0.5, 0.005
