@@ -13,7 +13,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell $(PYTHON) tests/source_
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test test-bugs test-mutations test-integrations lint bench bench-peers study-ascent study-hard-use study-sampler study-reproduction study-comparison clean
+.PHONY: help demo test test-bugs test-mutations test-integrations lint bench bench-peers study-any-size study-ascent study-hard-use study-sampler study-reproduction study-comparison clean
 
 help:
 	@echo "make demo   optimise a test function and say how close it came"
@@ -23,7 +23,8 @@ help:
 	@echo "make test-integrations  scikit-learn, BoTorch, ArviZ and Keras, in an environment of its own (installs torch)"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  speed, as ratios in one run"
-	@echo "make bench-peers  one suggestion against Optuna's GPSampler and BoTorch's SAAS (installs torch)"
+	@echo "make bench-peers  CPU of one suggestion against Optuna's GPSampler and TPE, for 20 to 1,000 trials (installs torch; ten minutes)"
+	@echo "make study-any-size  long histories, long budgets, many dimensions: makes the runs that are missing (hours of CPU from nothing)"
 	@echo "make study-ascent  coordinate ascent against enumeration on the paper's grids (five minutes)"
 	@echo "make study-sampler  how often the sampler walks into failures, resumable (five minutes)"
 	@echo "make study-hard-use  long histories, pruning, huge values, noise: makes the runs that are missing (an hour of CPU from nothing)"
@@ -90,6 +91,10 @@ study-sampler: $(READY)
 
 test-integrations: .venv-integrations/.ready
 	.venv-integrations/$(PROGRAMS)/python -m pytest -W default tests/integrations
+
+study-any-size: .venv-peers/.ready
+	.venv-peers/$(PROGRAMS)/python -m benchmarks.any_size
+	.venv-peers/$(PROGRAMS)/python -m studies.pages
 
 bench-peers: .venv-peers/.ready
 	.venv-peers/$(PROGRAMS)/python -m benchmarks.peers

@@ -22,12 +22,17 @@ import bktf
 from benchmarks.any_size import problems
 from benchmarks.hard_use.problems import HardProblem
 from benchmarks.hard_use.studies import run_trials
+from studies.comparison.rankings import compare_pair, verdict
 from studies.lines import Line, RunKey, key_of, made_with, read_lines, rounded
+from studies.problems import COMPARISON_PROBLEMS, DEVELOPMENT
 from studies.runner import run_missing
 from studies.table_writer import markdown
 
 Floats = NDArray[np.float64]
 LINES = Path(__file__).parents[1] / "results" / "any_size.jsonl"
+DEVELOPMENT_LINES = LINES.with_name("any_size_development.jsonl")
+COMPARE = Path(__file__).parents[2] / "studies" / "results" / "compare.jsonl"
+BEFORE, AFTERWARDS = "bktf before", "bktf after"  # methods of the lines of the development half
 TABLES = Path(__file__).parents[2] / "studies" / "results" / "tables"
 SAMPLERS: dict[str, Callable[[int, HardProblem], BaseSampler]] = {
     "random": lambda seed, _: RandomSampler(seed=seed),
@@ -145,6 +150,32 @@ def budget_table(lines: Sequence[Line]) -> str:
     return markdown(head, rows)
 
 
+def development_table() -> str:
+    """Regret on the development half of the comparison, before and after, paired."""
+    development = [p for p in COMPARISON_PROBLEMS.values() if p.half == DEVELOPMENT]
+    random = [x for x in read_lines(COMPARE) if x["method"] == "random"]
+    lines = [*read_lines(DEVELOPMENT_LINES), *random]
+    found = compare_pair(lines, development, AFTERWARDS, BEFORE)
+    rows = []
+    if found is not None:
+        numbers = zip(SHARES, found.first, found.second, found.low, found.high, strict=True)
+        for share, after, before, low, high in numbers:
+            difference = float(after - before)
+            interval = f"{difference:+.3f} [{low:+.3f}, {high:+.3f}]"
+            outcome = verdict(difference, float(low), float(high))
+            rows.append([f"{share:.0%}", f"{after:.3f}", f"{before:.3f}", interval, outcome])
+    return markdown(["share of the budget", "after", "before", "difference", ""], rows)
+
+
+def tables(lines: Sequence[Line]) -> dict[str, str]:
+    """All tables of what is recorded, by name."""
+    return {
+        "after": after_table(lines),
+        "budgets": budget_table(lines),
+        "development": development_table(),
+    }
+
+
 def main() -> None:
     """Make the runs that are missing and write the tables."""
     work: dict[str, tuple[Callable[[], list[RunKey]], Callable[[RunKey], Line]]] = {
@@ -178,7 +209,7 @@ def main() -> None:
         ]
         run_missing(asked.lines, keys, run, asked.jobs)
     lines = list({key_of(line): line for line in read_lines(asked.lines)}.values())
-    for name, table in (("after", after_table(lines)), ("budgets", budget_table(lines))):
+    for name, table in tables(lines).items():
         print(f"\n{name}\n\n{table}")
         if asked.lines == LINES:
             (TABLES / f"any_size_{name}.md").write_text(table + "\n", encoding="utf-8")

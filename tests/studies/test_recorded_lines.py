@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.any_size.__main__ import LINES as ANY_SIZE_LINES
+from benchmarks.any_size.__main__ import tables as any_size_tables
 from benchmarks.hard_use.__main__ import LINES as HARD_USE_LINES
 from benchmarks.hard_use.__main__ import tables as hard_use_tables
-from benchmarks.suggestion_cost import LINES as COST_LINES
-from benchmarks.suggestion_cost import cost_table
+from benchmarks.peers import LINES as PEERS_LINES
+from benchmarks.peers import peers_table
 from conftest import ROOT
 from studies.comparison import __main__ as comparison
 from studies.lines import Line, append_line, key_of, read_lines
@@ -35,8 +37,11 @@ def redrawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, table in hard_use_tables(read_lines(HARD_USE_LINES)).items():
         path = folder / "tables" / f"hard_use_{name}.md"
         path.write_text(table + "\n", encoding="utf-8")
-    costs = folder / "tables" / "suggestion_cost.md"
-    costs.write_text(cost_table(read_lines(COST_LINES)) + "\n", encoding="utf-8")
+    for name, table in any_size_tables(read_lines(ANY_SIZE_LINES)).items():
+        path = folder / "tables" / f"any_size_{name}.md"
+        path.write_text(table + "\n", encoding="utf-8")
+    costs = folder / "tables" / "peers.md"
+    costs.write_text(peers_table(read_lines(PEERS_LINES)) + "\n", encoding="utf-8")
     return folder
 
 
