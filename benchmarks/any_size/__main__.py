@@ -9,6 +9,7 @@ python -m benchmarks.any_size --tables             the tables of what is recorde
 """
 
 import argparse
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -69,11 +70,19 @@ def budget_runs() -> list[RunKey]:
     return runs
 
 
+@functools.lru_cache(maxsize=1)  # the methods of one history follow each other
+def history_of(name: str, n: int, seed: int) -> optuna.Study:
+    """A study of so many trials of TPE."""
+    problem = problems.AFTER[name]
+    history = optuna.create_study(sampler=TPESampler(seed=seed))
+    run_trials(history, problem, n, lambda params, _: problem.function(params))
+    return history
+
+
 def run_after(key: RunKey) -> Line:
     """The next trials after a history made by TPE; random points are 500."""
     problem, seed, n = problems.AFTER[key["problem"]], key["seed"], key["settings"]["history"]
-    history = optuna.create_study(sampler=TPESampler(seed=seed))
-    run_trials(history, problem, n, lambda params, _: problem.function(params))
+    history = history_of(key["problem"], n, seed)
     study = optuna.create_study(sampler=SAMPLERS[key["method"]](seed, problem))
     study.add_trials(history.trials)
     n_next = 500 if key["method"] == "random" else problems.N_NEXT

@@ -177,9 +177,8 @@ def test_what_400_observations_say_is_kept_where_parameters_come_from_fewer(
 ) -> None:
     """At the 100 points of highest exact EI: means, deviations, and the EI of the chosen point.
 
-    Nine histories, fewer than a study of the approximation has (docs/model_choices.md). The limits
-    are those of the approximation at 90 % of the points in each of them, and 0.8 of the largest EI
-    in the median.
+    Limits: 90 % of the points with means within 0.3 standard deviations and deviations within 25 %,
+    and 0.8 of the largest EI in the median. Measured on 20 histories: SHARES_MEASURED.
     """
     ratios, shares = [], []
     for seed in range(5):
