@@ -4,7 +4,7 @@ from bktf.gaussian_process.compiled_process import run_sweeps, write_covariance
 from bktf.gaussian_process.conditional_process import ConditionalProcess, condition_process
 from bktf.gaussian_process.covariance import LOG_ODDS_HIGH
 from bktf.gaussian_process.elliptical_chain import run_elliptical_chain
-from bktf.gaussian_process.log_posterior import LogPosterior
+from bktf.gaussian_process.log_posterior import Laplace, LogPosterior
 from bktf.gaussian_process.process_draws import MAX_GRID as MAX_PROCESS_GRID
 from bktf.gaussian_process.process_draws import (
     ProcessDraws,
@@ -30,6 +30,7 @@ __all__ = [
     "MAX_PROCESS_GRID",
     "START_NOISE_PRECISION",
     "ConditionalProcess",
+    "Laplace",
     "LogPosterior",
     "ProcessChain",
     "ProcessDraws",

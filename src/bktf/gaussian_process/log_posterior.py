@@ -23,14 +23,17 @@ MAX_MODE_STEPS = 40  # of L-BFGS
 MODE_TOLERANCE = 0.02  # nats; a step that gains less is the last one
 HESSIAN_STEP = 1e-3  # of x, for differences of the gradient
 SINGULAR = 1e10  # stands for a density of 0 in the search for a mode
+# Of the noise: between what counts as small and as large, and where a search for either starts
+MODERATE_PRECISION, SMALL_NOISE_PRECISION, LARGE_NOISE_PRECISION = 300.0, 1e5, 3.0
 MIN_CURVATURE = 0.3  # of the negative log density; that of the prior is 1
 
 
 class Laplace(NamedTuple):
-    """A normal approximation of the posterior of x."""
+    """A normal approximation of the posterior of x around one of its modes."""
 
     mode: Floats  # (p,)
     spread: Floats  # (p, p): mode + spread·z with standard normal z
+    log_mass: float  # of the posterior around the mode, up to a constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,10 +180,22 @@ class LogPosterior:
         )
         return np.asarray(result.x)
 
+    def other_start(self, mode: Floats) -> Floats:
+        """Where to look for the other explanation of the data: small noise, or large noise.
+
+        Few data do not tell noise from a rough function; then the density has a mode for each.
+        """
+        start = np.zeros_like(mode)
+        unit = self.scales[1][-1]
+        has_noise = self.parameters(mode)[1] < math.log(MODERATE_PRECISION)
+        precision = SMALL_NOISE_PRECISION if has_noise else LARGE_NOISE_PRECISION
+        start[-1] = (math.log(precision) - self.log_noise_precision) / unit
+        return np.asarray(np.clip(start, *self.bounds.T))
+
     def laplace(self, mode: Floats) -> Laplace:
         """The normal approximation at a mode, from differences of the gradient."""
         high = self.bounds[:, 1]
-        gradient = self.value_and_gradient(mode)[1]
+        value, gradient = self.value_and_gradient(mode)
         hessian = np.empty((mode.size, mode.size))
         for i in range(mode.size):
             step = HESSIAN_STEP if mode[i] + HESSIAN_STEP <= high[i] else -HESSIAN_STEP
@@ -188,4 +203,6 @@ class LogPosterior:
             moved[i] += step
             hessian[i] = (gradient - self.value_and_gradient(moved)[1]) / step
         sizes, directions = np.linalg.eigh(0.5 * (hessian + hessian.T))
-        return Laplace(mode, directions / np.sqrt(np.maximum(sizes, MIN_CURVATURE)))
+        sizes = np.maximum(sizes, MIN_CURVATURE)
+        log_mass = value - 0.5 * float(np.log(sizes).sum())
+        return Laplace(mode, directions / np.sqrt(sizes), log_mass)

@@ -11,6 +11,7 @@ from bktf.axis_kernels import dense
 from bktf.gaussian_process import (
     LOG_ODDS_HIGH,
     START_NOISE_PRECISION,
+    Laplace,
     LogPosterior,
     ProcessChain,
     ProcessDraws,
@@ -30,6 +31,8 @@ from bktf.surrogate.run_chains import ChainCall, RunOptions, run_chains
 
 # (D + 3)·n³ up to which slice updates are used: 64 observations in six dimensions
 MAX_SLICE_WORK = 9 * 64**3
+MAX_TWO_MODES = 150  # observations up to which a second mode is looked for
+SAME_MODE = 0.3  # standard deviations of the prior; modes that are nearer are one
 
 
 class ProcessStart(NamedTuple):
@@ -60,17 +63,14 @@ def fit_process(
     sweeps = (lengths.n_sweeps, lengths.n_burn_in)
     is_around_mode = uses_mode(len(data.grid), len(data.values))
     announce_compilation(write_covariance if is_around_mode else run_sweeps)
-    laplace = None
-    if is_around_mode:
-        density = _density(problem, data)
-        laplace = density.laplace(_find_mode(density, start))
+    modes = _laplace_of_chains(problem, data, start, lengths.n_chains) if is_around_mode else []
 
     def chain(call: ChainCall) -> ProcessChain:
         """One chain."""
         progress = Progress(call.stop, call.report)
-        if laplace is not None:
+        if modes:
             own = _density(problem, data)  # its buffers are not for several threads
-            return run_elliptical_chain(own, laplace, sweeps, call.chain_rng, progress)
+            return run_elliptical_chain(own, modes[call.number], sweeps, call.chain_rng, progress)
         _skip_component_draws(spec, data, call.start_rng)
         first = start_of_chain(problem, data.noise_precision, call.start_rng)
         return run_process_chain(problem, first, sweeps, call.chain_rng, progress)
@@ -79,6 +79,26 @@ def fit_process(
     logs = np.concatenate([c.logs for c in chains])
     noise_precision = np.concatenate([c.noise_precision for c in chains])
     return condition_draws(data, logs, noise_precision, entropy)
+
+
+def _laplace_of_chains(
+    problem: ProcessProblem, data: Data, start: ProcessStart | None, n_chains: int
+) -> list[Laplace]:
+    """The mode around which each chain moves.
+
+    With few observations noise and a rough function may explain the data alike. Then there are two
+    modes, and chains are divided between them by their posterior masses.
+    """
+    density = _density(problem, data)
+    found = [density.laplace(_find_mode(density, start))]
+    if data.noise_precision is None and len(data.values) <= MAX_TWO_MODES:
+        other = density.find_mode(density.other_start(found[0].mode))
+        if np.abs(other - found[0].mode).max() > SAME_MODE:
+            found.append(density.laplace(other))
+    masses = np.exp(np.array([f.log_mass for f in found]) - max(f.log_mass for f in found))
+    shares = np.cumsum(masses) / masses.sum()
+    positions = (np.arange(n_chains) + 0.5) / n_chains
+    return [found[i] for i in np.minimum(np.searchsorted(shares, positions), len(found) - 1)]
 
 
 def fit_process_mode(spec: ModelSpec, data: Data, start: ProcessStart | None) -> ProcessDraws:
