@@ -1824,8 +1824,8 @@ MUTATIONS = (
     Mutation(
         name="eigenvectors of the curvature as rows",
         file="gaussian_process/log_posterior.py",
-        old="directions / np.sqrt(np.maximum(sizes, MIN_CURVATURE))",
-        new="directions.T / np.sqrt(np.maximum(sizes, MIN_CURVATURE))",
+        old="Laplace(mode, directions / np.sqrt(sizes), log_mass)",
+        new="Laplace(mode, directions.T / np.sqrt(sizes), log_mass)",
         breaks="the covariance of the normal approximation is not that of the curvature",
         tests=AROUND_MODE,
     ),

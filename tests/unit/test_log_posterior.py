@@ -11,10 +11,15 @@ from scipy import stats
 
 import bktf
 from bktf._compiled import Progress
-from bktf.gaussian_process import LogPosterior, ProcessProblem, run_elliptical_chain
+from bktf.gaussian_process import Laplace, LogPosterior, ProcessProblem, run_elliptical_chain
 from bktf.gaussian_process.log_posterior import MIN_CURVATURE
 from bktf.surrogate import uses_mode
-from bktf.surrogate.fit_process import MAX_SLICE_WORK, ProcessStart, make_process_problem
+from bktf.surrogate.fit_process import (
+    MAX_SLICE_WORK,
+    ProcessStart,
+    divide_chains,
+    make_process_problem,
+)
 from bktf.surrogate.model_spec import ModelSpec, make_axes
 from bktf.surrogate.observed_values import Data
 from seeds import seeded
@@ -163,6 +168,54 @@ def test_draws_of_two_length_scales_are_those_of_quadrature() -> None:
     exact = (weights * product).sum()
     error = math.sqrt(((weights * product**2).sum() - exact**2) / len(drawn))
     assert abs((drawn[:, 0] * drawn[:, 1]).mean() - exact) < 4.5 * error
+
+
+def test_chains_are_divided_by_the_masses_of_the_modes() -> None:
+    even, better = [0.0, 0.0], [0.0, math.log(3.0)]
+    assert divide_chains(even, 2) == [0, 1]
+    assert divide_chains(better, 4) == [0, 1, 1, 1]
+    assert divide_chains([0.0, -50.0], 4) == [0, 0, 0, 0]
+    assert divide_chains([-1e5, -1e5 + 9.0], 2) == [1, 1]
+    assert divide_chains([-3.0], 3) == [0, 0, 0]
+
+
+def test_the_other_explanation_is_looked_for_at_the_other_size_of_the_noise() -> None:
+    density = LogPosterior.of(problem_of(10, [None, None]), NOISE)
+    for precision, other in ((2.0, 1e5), (1e6, 3.0)):
+        mode = density.point(np.zeros(4), precision)
+        logs, log_precision = density.parameters(density.other_start(mode))
+        assert math.exp(log_precision) == pytest.approx(other)
+        np.testing.assert_allclose(logs, density.scales[0][:-1])
+
+
+def test_the_mass_around_a_mode_is_that_of_a_normal_distribution() -> None:
+    density = LogPosterior.of(problem_of(30, [None, "categorical"]), NOISE)
+    first = density.find_mode(np.zeros(5))
+    for mode in (first, density.find_mode(density.other_start(first))):
+        laplace = density.laplace(mode)
+        log_det = np.linalg.slogdet(laplace.spread)[1]
+        assert laplace.log_mass == pytest.approx(density.value(mode) + log_det, abs=1e-6)
+
+
+def test_chains_move_around_the_modes_that_were_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With two modes of one mass each chain has its own; beyond MAX_TWO_MODES there is one."""
+    rng = np.random.default_rng(seeded(12))
+    X, axes = rng.random((90, 2)), [np.linspace(0, 1, 5)] * 2
+    y = np.sin(9 * X).sum(axis=1)
+    centres = np.zeros(5), np.array([2.0, 0.0, 0.0, 0.0, 0.0])
+    found = iter(centres * 2)
+
+    def laplace(_: LogPosterior, mode: Floats) -> Laplace:
+        return Laplace(mode, 1e-9 * np.eye(5), 0.0)
+
+    monkeypatch.setattr(LogPosterior, "find_mode", lambda *_: next(found))
+    monkeypatch.setattr(LogPosterior, "laplace", laplace)
+    settings: dict[str, Any] = {"rank": math.inf, "seed": 0, "n_sweeps": 2, "n_burn_in": 1}
+    lengths = np.log(bktf.fit(axes, X, y, **settings).lengthscales[:, 0])
+    assert lengths[1] - lengths[0] == pytest.approx(2.0, abs=1e-3)
+    monkeypatch.setattr("bktf.surrogate.fit_process.MAX_TWO_MODES", 80)
+    lengths = np.log(bktf.fit(axes, X, y, **settings).lengthscales[:, 0])
+    assert lengths[1] == pytest.approx(lengths[0], abs=1e-3)
 
 
 def test_few_observations_keep_slice_updates_and_many_use_the_mode() -> None:

@@ -95,10 +95,15 @@ def _laplace_of_chains(
         other = density.find_mode(density.other_start(found[0].mode))
         if np.abs(other - found[0].mode).max() > SAME_MODE:
             found.append(density.laplace(other))
-    masses = np.exp(np.array([f.log_mass for f in found]) - max(f.log_mass for f in found))
-    shares = np.cumsum(masses) / masses.sum()
+    return [found[i] for i in divide_chains([f.log_mass for f in found], n_chains)]
+
+
+def divide_chains(log_masses: list[float], n_chains: int) -> list[int]:
+    """The mode of each chain, in proportion to the modes' masses as far as that is possible."""
+    masses = np.exp(np.array(log_masses) - max(log_masses))
+    ends = np.cumsum(masses) / masses.sum()
     positions = (np.arange(n_chains) + 0.5) / n_chains
-    return [found[i] for i in np.minimum(np.searchsorted(shares, positions), len(found) - 1)]
+    return [int(i) for i in np.minimum(np.searchsorted(ends, positions), len(log_masses) - 1)]
 
 
 def fit_process_mode(spec: ModelSpec, data: Data, start: ProcessStart | None) -> ProcessDraws:
