@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 import bktf
 from bktf.acquisition import choose
 from bktf.acquisition.box_search import MAX_LINE, NEAR_STEPS, Box
+from bktf.acquisition.process_scores import N_SCREENED, process_box_score
 from seeds import seeded
 
 Floats = NDArray[np.float64]
@@ -67,6 +68,23 @@ def test_with_a_fixed_axis_the_search_keeps_its_value(monkeypatch: pytest.Monkey
         point = choose(posterior, exclude=posterior.X, fixed=fixed, seed=seeded(2)).point
         assert point is not None
         assert {d: point[d] for d in fixed} == fixed
+
+
+def test_many_candidates_are_screened_by_few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best candidate of all draws is among those that stay; without need all stay."""
+    posterior = fitted(9)
+    assert posterior.draws.process is not None
+    process = posterior.draws.process
+    score = process_box_score(process, np.full(posterior.n_draws, 0.5))
+    rng = np.random.default_rng(seeded(4))
+    points = np.stack([rng.random(400), rng.random(400), rng.integers(0, 3, 400), rng.random(400)])
+    candidates = points.T.astype(float)
+    assert score.promising(candidates) is candidates
+    monkeypatch.setattr("bktf.acquisition.process_scores.MAX_UNSCREENED", 0)
+    kept = score.promising(candidates)
+    assert len(kept) == N_SCREENED
+    best = candidates[score.values(candidates).argmax()]
+    assert np.any(np.all(kept == best, axis=1))
 
 
 def box_of(axes: tuple[Floats, ...], is_continuous: list[bool], is_ordered: list[bool]) -> Box:

@@ -87,7 +87,7 @@ class Box:
 def search_box(score: AnyBoxScore, box: Box, rng: np.random.Generator) -> Found:
     """The best allowed point that was found; where no candidate is allowed, near incumbents."""
     smooth = score.plain if isinstance(score, ChanceWeighted) else score
-    candidates = _candidates(box, rng)
+    candidates = smooth.promising(_candidates(box, rng))
     values = smooth.values(candidates)
     starts = _spread(candidates, values)
     ends, end_values = _climb(smooth, box, candidates[starts], values[starts], rng)

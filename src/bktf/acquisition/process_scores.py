@@ -15,6 +15,8 @@ from bktf.gaussian_process import ConditionalProcess, condition_process
 from bktf.product_forms import cp_values as cp
 
 MAX_DRAWS = 16  # draws that are used; each costs O(n²) per cell
+SCREEN_DRAWS, N_SCREENED = 4, 96  # draws that screen candidates of a box, and how many stay
+MAX_UNSCREENED = 4e6  # correlations with observations up to which no screening is done
 MAX_WORK = 2e9  # operations of comparing cells one by one
 
 
@@ -129,6 +131,15 @@ class ProcessBoxScore(NamedTuple):
         mean, variance = self.process.moments_at(points)
         by_point = np.ascontiguousarray(mean.T), np.ascontiguousarray(variance.T)
         return np.asarray(loops.log_improvements(*by_point, self.thresholds))
+
+    def promising(self, points: Floats) -> Floats:
+        """The points (N, D) to compare: all, or the best under few draws where they are many."""
+        n_draws, n = self.process.coefficients.shape
+        if n_draws <= SCREEN_DRAWS or n_draws * n * points.size <= MAX_UNSCREENED:
+            return points
+        process, kept = self.process.thinned(SCREEN_DRAWS)
+        rough = ProcessBoxScore(process, self.thresholds[kept]).values(points)
+        return points[np.argsort(-rough, kind="stable")[:N_SCREENED]]
 
     def values_and_gradients(self, points: Floats) -> tuple[Floats, Floats]:
         """Log EI (N,) and its gradients (N, D) at scaled points (N, D); 0 on axes of levels."""

@@ -46,6 +46,9 @@ class GridScore(Score, Protocol):
 class BoxScore(Score, Protocol):
     """A score of the points of one box, smooth on its ordered axes."""
 
+    def promising(self, points: Floats) -> Floats:
+        """Those of many points (n, D) that are worth comparing."""
+
     def values_and_gradients(self, points: Floats) -> tuple[Floats, Floats]:
         """Values (n,) at points (n, D) and the gradients (n, D), 0 on axes of levels."""
 

@@ -20,7 +20,7 @@ from bktf.gaussian_process.parameter_updates import LOG_SIZE_HIGH, LOG_SIZE_LOW,
 from bktf.gaussian_process.process_problem import ProcessProblem
 
 MAX_MODE_STEPS = 40  # of L-BFGS
-MODE_TOLERANCE = 0.02  # nats; a step that gains less is the last one
+MODE_TOLERANCE = 0.1  # nats; a step that gains less is the last one
 HESSIAN_STEP = 1e-3  # of x, for differences of the gradient
 SINGULAR = 1e10  # stands for a density of 0 in the search for a mode
 # Of the noise: between what counts as small and as large, and where a search for either starts

@@ -32,6 +32,7 @@ from bktf.surrogate.run_chains import ChainCall, RunOptions, run_chains
 # (D + 3)·n³ up to which slice updates are used: 64 observations in six dimensions
 MAX_SLICE_WORK = 9 * 64**3
 MAX_TWO_MODES = 150  # observations up to which a second mode is looked for
+MAX_LOSS = 8.0  # nats below the first mode beyond which a second one has no share of the chains
 SAME_MODE = 0.3  # standard deviations of the prior; modes that are nearer are one
 
 
@@ -92,8 +93,10 @@ def _laplace_of_chains(
     density = _density(problem, data)
     found = [density.laplace(_find_mode(density, start))]
     if data.noise_precision is None and len(data.values) <= MAX_TWO_MODES:
-        other = density.find_mode(density.other_start(found[0].mode))
-        if np.abs(other - found[0].mode).max() > SAME_MODE:
+        mode = found[0].mode
+        other = density.find_mode(density.other_start(mode))
+        is_other = np.abs(other - mode).max() > SAME_MODE
+        if is_other and density.value(other) > density.value(mode) - MAX_LOSS:
             found.append(density.laplace(other))
     return [found[i] for i in divide_chains([f.log_mass for f in found], n_chains)]
 
