@@ -190,6 +190,24 @@ def test_each_point_of_a_batch_is_chosen_by_the_surrogate_of_its_number(
     assert ranks == [math.inf, 3, math.inf, 3]
 
 
+def test_each_point_of_a_batch_takes_those_before_it_as_pending(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X = lattice(3)
+    engine = engine_of(BOX, QUICK, seeded(6))
+    model = engine.learn(History(X, np.sin(5 * X).sum(axis=1), NONE, X, NONE), 0)
+    pending: list[Floats] = []
+
+    def ask(posterior: Posterior, *arguments: Any, **settings: Any) -> Choice:
+        pending.append(settings["pending"])
+        return choose(posterior, *arguments, **settings)
+
+    monkeypatch.setattr(suggestion, "choose", ask)
+    batch = [s.point for s in engine.choose_batch(model, 0, 3)]
+    assert [len(points) for points in pending] == [0, 1, 2]
+    np.testing.assert_allclose(pending[-1], batch[:2])
+
+
 def test_seeds_of_different_numbers_differ() -> None:
     numbers = list(itertools.product(range(12), range(12)))
     assert len({seed_for(a, b) for a, b in numbers}) == len(numbers)
