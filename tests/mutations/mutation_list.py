@@ -1181,7 +1181,7 @@ MUTATIONS = (
         old="score = plain if chance is None else ChanceWeighted(plain, chance, 0.0)",
         new="score = plain",
         breaks="on continuous spaces suggestions go where trials fail",
-        tests=(*ACQUISITION, "contract/test_sampler.py"),
+        tests=("unit/test_box_search.py", *ACQUISITION, "contract/test_sampler.py"),
     ),
     Mutation(
         name="prior variance the wrong way up",

@@ -87,6 +87,22 @@ def test_many_candidates_are_screened_by_few_draws(monkeypatch: pytest.MonkeyPat
     assert np.any(np.all(kept == best, axis=1))
 
 
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_in_a_box_the_choice_goes_where_trials_succeed(side: float) -> None:
+    rng = np.random.default_rng(seeded(5))
+    X = rng.random((15, 2))
+    axes = [np.linspace(0, 1, 5)] * 2
+    fit = bktf.fit(axes, X, np.sin(5 * X).sum(axis=1), rank=math.inf, seed=seeded(6))
+
+    def chance(points: Floats) -> Floats:
+        """Next to nothing on one side of the middle."""
+        return np.where(side * (points[:, 0] - 0.5) > 0, 1.0, 1e-12)
+
+    point = choose(fit, exclude=X, chance=chance, free=(0, 1), seed=seeded(7)).point
+    assert point is not None
+    assert side * (point[0] - 0.5) > 0
+
+
 def box_of(axes: tuple[Floats, ...], is_continuous: list[bool], is_ordered: list[bool]) -> Box:
     return Box(
         axes,
