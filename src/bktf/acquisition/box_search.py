@@ -30,7 +30,7 @@ N_GRADIENT_STEPS = 25  # of L-BFGS in each round
 MAX_ROUNDS = 4  # of L-BFGS and a pass over the axes with certain values
 MAX_LINE = 32  # values of one axis that are compared in a pass
 NEAR_STEPS = (-8, -4, -2, -1, 1, 2, 4, 8)  # along an ordered axis with more values than that
-MIN_GAIN = 1e-3  # of a log score; a round that gains less is the last one
+MIN_GAIN = 1e-3  # of a log score; a pass over those axes that gains less is the last one
 N_NEARBY_STARTS = 2  # allowed points around which others are tried
 N_NEARBY = 64  # points tried in each round
 NEARBY_DISTANCES = (0.1, 0.03, 0.01, 0.003)  # in successive rounds, as shares of the axes
@@ -155,12 +155,12 @@ def _climb(
         snapped = box.snap(relaxed)
         points, values = _better(points, values, snapped, score.values(snapped))
     for _ in range(MAX_ROUNDS):
-        before = values
         if has_continuous:
             points, values = _climb_gradient(score, box, points, values, box.is_continuous)
+        before = values
         for d in finite.tolist():
             points, values = _climb_line(score, box, points, values, d, rng)
-        if not finite.size or np.all(values < before + MIN_GAIN):
+        if np.all(values < before + MIN_GAIN):  # nothing has changed for another gradient ascent
             break
     best = [int(values.argmax())]
     if has_continuous and len(points) > 1:
