@@ -51,6 +51,19 @@ def test_a_region_holds_the_best_point_and_follows_the_length_scales(
         for d, axis in enumerate(posterior.grid):
             assert axis.points[0] <= region[0, d] <= region[1, d] <= axis.points[-1]
         widths.append(np.ptp(np.log(region[:, 0])) / math.log(1e4))
+    process = posterior.draws.process
+    assert process is not None
+    ordered = [0, 1, 3]
+    log_lengths = process.logs[:, :4].mean(axis=0)
+    relative = np.exp(log_lengths - log_lengths[ordered].mean())
+    axis = posterior.grid[3]
+    for size, region in zip(HALF_WIDTHS, regions, strict=True):
+        assert region is not None
+        best = posterior.X[np.argsort(-posterior.y)[: local_turns.N_COMPARED]]
+        centre = best[posterior.mean(best).argmax()][3]
+        half = np.clip(size * relative[3], local_turns.MIN_HALF_WIDTH, local_turns.MAX_HALF_WIDTH)
+        expected = np.clip(axis.scale(np.array([centre])) + half * np.array([-1, 1]), 0, 1)
+        np.testing.assert_allclose(axis.scale(region[:, 3]), expected, atol=1e-9)
     # Where the range is not cut at the ends, a turn with half the size has half the width.
     assert widths[0] > widths[1]
 

@@ -164,7 +164,46 @@ def test_draws_given_a_subset_are_moved_to_the_mode_given_all_that_is_seen(
     logs = np.log(draws.noise_precision)
     noise = np.log(mode.noise_precision) + shrink * (logs - logs.mean())
     np.testing.assert_allclose(np.log(drawn.noise_precision), noise, rtol=1e-9)
+    units = moved.standardisation
+    np.testing.assert_allclose(drawn.residuals, np.tile(units.to_model(moved.y), (len(logs), 1)))
+    assert np.mean(units.to_model(moved.y)) == pytest.approx(0.0, abs=1e-9)
     assert np.corrcoef(moved.mean(moved.X), moved.y)[0, 1] > 0.9
+
+
+def test_moved_draws_see_warped_values_where_the_subset_did(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The warp is taken for better whatever the data, then never."""
+    X = points(40)
+    data = observed(X, wave(X))
+    monkeypatch.setattr(model_choice, "MAX_PARAMETER_POINTS", 20)
+    monkeypatch.setattr(model_choice, "MAX_PROCESS_POINTS", 30)
+    seen = model_choice._subset(data, 30)
+    for gain, expected in ((1.0, Warp.of(data.y).forward(seen.y)), (-1.0, seen.y)):
+        monkeypatch.setattr(model_choice, "warped_score_gain", lambda *_, g=gain: g)
+        moved = fit_surrogate(math.inf, EngineSettings(), data)
+        np.testing.assert_allclose(moved.y, expected, rtol=1e-12)
+
+
+def test_chain_lengths_that_were_given_hold_in_long_studies() -> None:
+    X = points(90)
+    given = make_settings(
+        "default",
+        {"rank": math.inf, "n_sweeps": 9, "n_burn_in": 4, "n_chains": 3, "compress": False},
+    )
+    assert fit_surrogate(math.inf, given, observed(X, wave(X))).n_draws == 15
+    assert fit_surrogate(math.inf, PLAIN, observed(X, wave(X))).n_draws == 16
+
+
+def test_ranks_that_alternate_are_no_process_alone() -> None:
+    settings = EngineSettings()
+    small = parameters_of({"a": IntDistribution(0, 9), "b": IntDistribution(0, 9)}, ())
+    for n in range(8):
+        assert model_choice.is_process_alone(settings, BOX, n)
+        assert not model_choice.is_process_alone(settings, small, n)
+        assert not model_choice.is_process_alone(make_settings("default", {"rank": 2}), BOX, n)
+    assert model_choice.is_process_alone(settings, LARGE_GRID, 100)
+    assert not model_choice.is_process_alone(settings, LARGE_GRID, 90)
 
 
 @pytest.mark.parametrize("kind", ["process", "components", "both"])
