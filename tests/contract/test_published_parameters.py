@@ -81,6 +81,18 @@ def test_parameters_are_published_in_one_short_attribute_and_read_by_the_next() 
         assert read_parameters(trials, later, record["space"], Messages(), "s") is None
 
 
+def test_the_latest_published_parameters_are_read() -> None:
+    study = long_study()
+    record = json.loads(attribute(study, ask(study).number))
+    for size in (0.25, 0.5):
+        logs = [size] * len(record["logs"])
+        last = ask(study, published=json.dumps(record | {"logs": logs}))
+    trials = {t.number: t for t in study.trials}
+    start = read_parameters(trials, last.number + 1, record["space"], Messages(), "s")
+    assert start is not None
+    assert set(start.logs.tolist()) == {0.5}
+
+
 def test_in_a_hundred_dimensions_they_still_fit_into_one_attribute() -> None:
     study = long_study(100, n=41)
     assert uses_mode(100, 41)

@@ -1,6 +1,7 @@
 """Local turns: which suggestions stay near the best point, and how near."""
 
 import math
+from typing import Any
 
 import numpy as np
 import optuna
@@ -9,9 +10,17 @@ from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution
 
 import bktf
-from bktf.acquisition import choose
-from bktf.engine import local_turns
+from bktf.acquisition import Choice, choose
+from bktf.engine import (
+    Engine,
+    EngineSettings,
+    History,
+    Objective,
+    local_turns,
+    suggestion,
+)
 from bktf.engine.local_turns import HALF_WIDTHS, LOCAL_POINTS, local_region
+from bktf.spaces import parameters_of
 from seeds import seeded
 
 Floats = NDArray[np.float64]
@@ -103,6 +112,34 @@ def test_a_reversed_region_is_refused(posterior: bktf.Posterior) -> None:
     assert region is not None
     with pytest.raises(ValueError, match="region must be lower ends, then upper ends"):
         choose(posterior, free=(0, 1), region=region[::-1])
+
+
+def test_where_a_region_has_nothing_left_the_whole_space_is_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All cells around the best point are tried, and the local turn is asked for."""
+    rng = np.random.default_rng(seeded(5))
+    space: dict[str, BaseDistribution] = {
+        f"x{d}": optuna.distributions.IntDistribution(0, 30) for d in range(4)
+    }
+    X = rng.integers(0, 31, (LOCAL_POINTS + 20, 4)).astype(float)
+    y = -((X - 15.0) ** 2).sum(axis=1)
+    engine = Engine(
+        parameters_of(space, ()), Objective(direction="maximize"), EngineSettings(), seeded(6)
+    )
+    model = engine.learn(History(X, y, X[:0], X, X[:0]), 1)
+    asked: list[bool] = []
+
+    def ask(*arguments: Any, **settings: Any) -> Choice:
+        asked.append(settings.get("region") is not None)
+        if asked[-1]:
+            return Choice(None, -math.inf, "nothing allowed", False, 0.0)
+        return choose(*arguments, **settings)
+
+    monkeypatch.setattr(suggestion, "choose", ask)
+    chosen = engine.choose(model, 1, X[:0], X[:0])
+    assert asked == [True, False]
+    assert not chosen.is_repeat
 
 
 @pytest.mark.usefixtures("quiet_optuna")
