@@ -11,6 +11,8 @@ from optuna.distributions import BaseDistribution
 
 import bktf
 from bktf.acquisition import Choice, choose
+from bktf.acquisition.choose_arguments import Question, make_domain
+from bktf.acquisition.posterior_view import PosteriorView
 from bktf.engine import (
     Engine,
     EngineSettings,
@@ -105,6 +107,17 @@ def test_the_choice_stays_inside_a_region(posterior: bktf.Posterior) -> None:
         assert choice.point[3] in np.arange(40.0)
         near = max(region[1, 3] - region[0, 3], 2.0)
         assert abs(choice.point[3] - region[:, 3].mean()) <= near
+
+
+def test_a_finite_axis_keeps_three_values_in_a_narrow_region_and_all_inside_a_wide_one(
+    posterior: bktf.Posterior,
+) -> None:
+    view = PosteriorView(posterior)
+    for low, high, expected in ((20.0, 20.1, [19, 20, 21]), (10.0, 16.0, list(range(10, 17)))):
+        region = np.array([[1e-3, -5.0, 0.0, low], [10.0, 5.0, 2.0, high]])
+        asked = Question("ei", 2.0, False, None, None, {}, None, frozenset({0, 1}), 0, region)
+        axis = make_domain(view, asked, posterior.X).box().axes[3]
+        assert (axis * 39).round().astype(int).tolist() == expected
 
 
 def test_a_reversed_region_is_refused(posterior: bktf.Posterior) -> None:
