@@ -120,11 +120,19 @@ def test_a_finite_axis_keeps_three_values_in_a_narrow_region_and_all_inside_a_wi
         assert (axis * 39).round().astype(int).tolist() == expected
 
 
-def test_a_reversed_region_is_refused(posterior: bktf.Posterior) -> None:
+def test_what_is_no_region_is_refused(posterior: bktf.Posterior) -> None:
     region = local_region(posterior, 1)
     assert region is not None
-    with pytest.raises(ValueError, match="region must be lower ends, then upper ends"):
-        choose(posterior, free=(0, 1), region=region[::-1])
+    unknown = region.copy()
+    unknown[0, 1] = math.nan
+    for wrong, message in (
+        (region[::-1], r"region must be the lower ends, then the upper ends, .*; on axis 0"),
+        (unknown, "on axis 1 they are nan"),
+        (region[0], r"of shape \(2, 4\); got shape \(4,\)"),
+        (region[:, :2], r"got shape \(2, 2\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            choose(posterior, free=(0, 1), region=wrong)
 
 
 def test_where_a_region_has_nothing_left_the_whole_space_is_searched(

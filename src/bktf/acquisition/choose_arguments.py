@@ -45,10 +45,6 @@ class Question:
         if self.best is not None and not math.isfinite(self.best):
             refusal = "best must be a finite number in the units of y, or None; got"
             raise ValueError(f"{refusal} {self.best!r}")
-        if self.region is not None and not np.all(self.region[0] <= self.region[1]):
-            raise ValueError(
-                "region must be lower ends, then upper ends, (2, D); some are reversed"
-            )
 
 
 def check_acquisition(acquisition: str) -> None:
@@ -191,6 +187,7 @@ def make_domain(view: PosteriorView, question: Question, taken: Floats) -> Domai
     for d in question.free:
         if d not in range(n_dims) or view.grid[d].kernel.on_levels:
             raise ValueError(f"free must name ordered axes among 0 … {n_dims - 1}; got {d!r}")
+    _check_region(question.region, n_dims)
     fixed = {}
     for d, value in question.fixed.items():
         if d not in range(n_dims):
@@ -200,6 +197,19 @@ def make_domain(view: PosteriorView, question: Question, taken: Floats) -> Domai
             refusal = f"fixed[{d}] must be a point of axis {d}; got {value!r}"
             raise ValueError(f"{refusal}. Add it to the axis before fitting")
     return Domain(view, question, fixed, taken)
+
+
+def _check_region(region: Floats | None, n_dims: int) -> None:
+    """Refuse what is not a box."""
+    if region is None:
+        return
+    wanted = f"region must be the lower ends, then the upper ends, of shape (2, {n_dims})"
+    if region.shape != (2, n_dims):
+        raise ValueError(f"{wanted}; got shape {region.shape}")
+    is_reversed = ~(region[0] <= region[1])  # NaN, too
+    if is_reversed.any():
+        d = int(is_reversed.argmax())
+        raise ValueError(f"{wanted}; on axis {d} they are {region[0, d]} and {region[1, d]}")
 
 
 def _cells_on(axes: tuple[Floats, ...], points: Floats | None) -> Ints | None:
