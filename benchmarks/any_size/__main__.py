@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import optuna
-from numpy.typing import NDArray
 from optuna.samplers import BaseSampler, CmaEsSampler, GPSampler, RandomSampler, TPESampler
 
 import bktf
@@ -29,7 +28,6 @@ from studies.problems import COMPARISON_PROBLEMS, DEVELOPMENT
 from studies.runner import run_missing
 from studies.table_writer import markdown
 
-Floats = NDArray[np.float64]
 LINES = Path(__file__).parents[1] / "results" / "any_size.jsonl"
 DEVELOPMENT_LINES = LINES.with_name("any_size_development.jsonl")
 COMPARE = Path(__file__).parents[2] / "studies" / "results" / "compare.jsonl"

@@ -76,9 +76,14 @@ def test_parameters_are_published_in_one_short_attribute_and_read_by_the_next() 
     np.testing.assert_array_equal(start.logs, record["logs"][:-1])
     assert start.noise_precision == pytest.approx(math.exp(record["logs"][-1]))
     assert read_parameters(trials, first.number + 1, "another space", Messages(), "s") is None
-    later = first.number + 1 + N_LATEST
-    if later % published_parameters.FRESH_PERIOD:
-        assert read_parameters(trials, later, record["space"], Messages(), "s") is None
+    last_reader = first.number + N_LATEST  # a trial after it looks at later ones only
+    for number, is_read in ((last_reader, True), (last_reader + 2, False)):
+        assert number % published_parameters.FRESH_PERIOD
+        found = read_parameters(trials, number, record["space"], Messages(), "s")
+        assert (found is not None) == is_read
+    moved = {89: trials[first.number]}
+    assert read_parameters(moved, 90, record["space"], Messages(), "s") is None  # starts anew
+    assert read_parameters(moved, 91, record["space"], Messages(), "s") is not None
 
 
 def test_the_latest_published_parameters_are_read() -> None:

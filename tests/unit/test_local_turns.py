@@ -164,8 +164,9 @@ def test_where_a_region_has_nothing_left_the_whole_space_is_searched(
 
 
 @pytest.mark.usefixtures("quiet_optuna")
-def test_suggestions_of_a_long_study_are_near_the_best_point_by_turns() -> None:
-    """Distances to the best point, in shares of the axes: a property of every seed."""
+def test_suggestions_of_a_long_study_stay_in_their_region_by_turns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     space: dict[str, BaseDistribution] = {
         f"x{d}": optuna.distributions.FloatDistribution(0.0, 1.0) for d in range(3)
     }
@@ -175,15 +176,20 @@ def test_suggestions_of_a_long_study_are_near_the_best_point_by_turns() -> None:
         value = float(np.cos(9 * x).sum() + x.sum())
         params = dict(zip(space, x.tolist(), strict=True))
         study.add_trial(optuna.create_trial(params=params, distributions=space, value=value))
-    for _ in range(4):
+    regions: list[Floats | None] = []
+
+    def recorded(posterior: bktf.Posterior, number: int) -> Floats | None:
+        regions.append(local_region(posterior, number))
+        return regions[-1]
+
+    monkeypatch.setattr(suggestion, "local_region", recorded)
+    for turn in range(4):
         trial = study.ask(space)
         x = np.array([trial.params[name] for name in space])
-        if trial.number % local_turns.LOCAL_PERIOD:
-            best = sorted(
-                study.get_trials(states=(optuna.trial.TrialState.COMPLETE,)),
-                key=lambda t: float(t.value or 0),
-            )
-            tops = [np.array(list(t.params.values())) for t in best[: local_turns.N_COMPARED]]
-            nearest = min(np.abs(x - top).max() for top in tops)
-            assert nearest <= local_turns.MAX_HALF_WIDTH + 1e-9
+        region = regions[-1]
+        assert len(regions) == turn + 1
+        assert (region is not None) == bool(trial.number % local_turns.LOCAL_PERIOD)
+        if region is not None:
+            assert np.all((region[0] - 1e-9 <= x) & (x <= region[1] + 1e-9))
+            assert np.any(region[1] - region[0] < 0.5)
         study.tell(trial, float(np.cos(9 * x).sum() + x.sum()))
