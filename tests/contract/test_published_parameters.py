@@ -11,6 +11,7 @@ import pytest
 from optuna.distributions import FloatDistribution
 
 import bktf
+from bktf.engine import MAX_PARAMETER_POINTS
 from bktf.optuna_sampler import published_parameters
 from bktf.optuna_sampler.messages import Messages
 from bktf.optuna_sampler.published_parameters import KEY, N_LATEST, read_parameters
@@ -71,10 +72,11 @@ def test_parameters_are_published_in_one_short_attribute_and_read_by_the_next() 
     assert len(text) <= 2045
     assert len(record["logs"]) == 2 + 3  # length-scales, variance, share, noise
     trials = {t.number: t for t in study.trials}
-    start = read_parameters(trials, first.number + 1, record["space"], Messages(), "s")
-    assert start is not None
-    np.testing.assert_array_equal(start.logs, record["logs"][:-1])
-    assert start.noise_precision == pytest.approx(math.exp(record["logs"][-1]))
+    found = read_parameters(trials, first.number + 1, record["space"], Messages(), "s")
+    assert found is not None
+    np.testing.assert_array_equal(found.start.logs, record["logs"][:-1])
+    assert found.is_warped == record["warped"]
+    assert found.start.noise_precision == pytest.approx(math.exp(record["logs"][-1]))
     assert read_parameters(trials, first.number + 1, "another space", Messages(), "s") is None
     last_reader = first.number + N_LATEST  # a trial after it looks at later ones only
     for number, is_read in ((last_reader, True), (last_reader + 2, False)):
@@ -93,9 +95,27 @@ def test_the_latest_published_parameters_are_read() -> None:
         logs = [size] * len(record["logs"])
         last = ask(study, published=json.dumps(record | {"logs": logs}))
     trials = {t.number: t for t in study.trials}
-    start = read_parameters(trials, last.number + 1, record["space"], Messages(), "s")
-    assert start is not None
-    assert set(start.logs.tolist()) == {0.5}
+    found = read_parameters(trials, last.number + 1, record["space"], Messages(), "s")
+    assert found is not None
+    assert set(found.start.logs.tolist()) == {0.5}
+
+
+@pytest.mark.parametrize("n", [N_BEFORE, MAX_PARAMETER_POINTS + 11])
+def test_the_next_suggestion_keeps_plain_or_warped_values(
+    n: int,
+) -> None:
+    study = long_study(n=n)
+    record = json.loads(attribute(study, ask(study).number))
+    kinds = []
+    for is_warped in (True, False):
+        ask(study, published=json.dumps(record | {"warped": is_warped}))
+        reader = ask(study)
+        assert reader.number % published_parameters.FRESH_PERIOD
+        kinds.append((is_warped, json.loads(attribute(study, reader.number))["warped"]))
+    assert [asked for asked, _ in kinds] == [used for _, used in kinds]
+    plain = long_study(n=n, compress=False)
+    ask(plain, published=json.dumps(record | {"warped": True}))
+    assert not json.loads(attribute(plain, ask(plain).number))["warped"]
 
 
 def test_in_a_hundred_dimensions_they_still_fit_into_one_attribute() -> None:
@@ -137,13 +157,14 @@ def test_a_suggestion_depends_on_seed_number_and_storage_alone(tmp_path: Any) ->
         "",
         "no json",
         "[1, 2]",
-        '{"version": 1, "space": "s"}',
+        '{"version": 2, "space": "s"}',
         '{"version": 99, "space": "s", "logs": [0.1, 0.2]}',
-        '{"version": 1, "space": "s", "logs": "abc"}',
-        '{"version": 1, "space": "s", "logs": [1e9, 0, 0, 0, 0]}',
-        '{"version": 1, "space": "s", "logs": [NaN, 0, 0, 0, 0]}',
-        '{"version": 1, "space": "s", "logs": [[0]]}',
-        '{"version": 1, "space": "s", "logs": {"a": 1}}',
+        '{"version": 2, "space": "s", "logs": "abc"}',
+        '{"version": 2, "space": "s", "logs": [1e9, 0, 0, 0, 0]}',
+        '{"version": 2, "space": "s", "logs": [NaN, 0, 0, 0, 0]}',
+        '{"version": 2, "space": "s", "logs": [[0]]}',
+        '{"version": 2, "space": "s", "logs": {"a": 1}}',
+        '{"version": 2, "space": "s", "logs": [0.1, 0, 0, 0, 0]}',  # without "warped"
         7,
         None,
     ],

@@ -4,6 +4,7 @@ from bktf.engine.history import History, NothingFeasible, Suggestion
 from bktf.engine.model_choice import (
     MAX_PARAMETER_POINTS,
     MAX_PROCESS_POINTS,
+    EarlierProcess,
     Observations,
     fit_surrogate,
     settings_to_show,
@@ -20,7 +21,7 @@ from bktf.engine.settings import (
     make_settings,
     seed_for,
 )
-from bktf.engine.suggestion import Engine, Model, improvement_baseline, published_start
+from bktf.engine.suggestion import Engine, Model, improvement_baseline, process_to_publish
 
 __all__ = [
     "AUTO",
@@ -30,6 +31,7 @@ __all__ = [
     "NEEDS_WHOLE_DRAWS",
     "PRESETS",
     "Direction",
+    "EarlierProcess",
     "Engine",
     "EngineSettings",
     "History",
@@ -42,7 +44,7 @@ __all__ = [
     "fit_surrogate",
     "improvement_baseline",
     "make_settings",
-    "published_start",
+    "process_to_publish",
     "seed_for",
     "settings_to_show",
 ]

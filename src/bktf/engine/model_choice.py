@@ -16,6 +16,7 @@ the mode given all that it sees. docs/model_choices.md has the measurements behi
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,6 +54,13 @@ LONG_POINTS = 128  # observations from which on draws are fewer
 SHOWN_KEPT, SHOWN_CHAINS = 40, 4  # at least, of a process that is shown: quantiles need more draws
 
 
+class EarlierProcess(NamedTuple):
+    """What one suggestion tells the next of its process."""
+
+    start: ProcessStart
+    is_warped: bool  # whether warped values predicted better than plain ones
+
+
 @dataclass(frozen=True, eq=False)
 class Observations:
     """What a surrogate is fitted to, and the seed of the fit."""
@@ -66,6 +74,7 @@ class Observations:
     log: Sequence[bool]
     warm_start: Posterior | None = None  # oriented; only components use it
     start: ProcessStart | None = None  # only a process uses it
+    is_warped: bool | None = None  # whether it sees warped values; None: to be found out
     n_threads: int | None = None  # of the chains; by default as many as there are processors
 
 
@@ -137,12 +146,14 @@ def _fit_process(
     in_warp = replace(data, y=warp.forward(data.y))
     if uses_mode(data.X.shape[1], len(data.y)):
         # Only the better one of the two modes is sampled.
-        first = mode_of(in_warp, spec)
-        second = mode_of(replace(data, start=start_at(first)), spec)
-        is_warped = warped_score_gain(first, second, warp, data.seed) > 0.0
-        mode, chosen = (first, in_warp) if is_warped else (second, data)
-        sampled = fit_oriented(replace(chosen, start=start_at(mode)), spec)
-        return sampled, warp if is_warped else None
+        is_warped, start = data.is_warped, data.start
+        if is_warped is None:
+            first = mode_of(in_warp, spec)
+            second = mode_of(replace(data, start=start_at(first)), spec)
+            is_warped = warped_score_gain(first, second, warp, data.seed) > 0.0
+            start = start_at(first if is_warped else second)
+        chosen = replace(in_warp if is_warped else data, start=start)
+        return fit_oriented(chosen, spec), warp if is_warped else None
     warped = fit_oriented(in_warp, spec)
     if len(data.y) < 2 * N_FOLDS:  # too few to compare predictions
         return warped, warp

@@ -19,6 +19,7 @@ from bktf.engine.local_turns import local_region
 from bktf.engine.model_choice import (
     MAX_PARAMETER_POINTS,
     MAX_PROCESS_POINTS,
+    EarlierProcess,
     Observations,
     fit_surrogate,
     is_process_alone,
@@ -34,7 +35,6 @@ from bktf.spaces import Parameter, n_points
 from bktf.surrogate import (
     ModelSpec,
     Posterior,
-    ProcessStart,
     fit_model,
     make_axes,
     uses_mode,
@@ -82,7 +82,7 @@ class Engine:
         history: History,
         number: int,
         fixed: Mapping[int, float] | None = None,
-        warm_start: Posterior | ProcessStart | None = None,
+        warm_start: Posterior | EarlierProcess | None = None,
         *,
         to_show: bool = False,
     ) -> Model:
@@ -92,8 +92,8 @@ class Engine:
             history: what was tried.
             number: of the suggestion: with the seed it gives the random numbers.
             fixed: coordinates that suggestions keep, by axis.
-            warm_start: an earlier oriented posterior of components, or parameters of a process
-                from which the search for the most probable ones starts.
+            warm_start: an earlier oriented posterior of components, or what the suggestion before
+                published of its process.
             to_show: fit the surrogate that is shown to people, whether or not the start is over.
         """
         settings, fixed = self.settings, dict(fixed or {})
@@ -121,8 +121,8 @@ class Engine:
         data = Observations(axes, X, y, self.objective, seed, kernels, log)
         if isinstance(warm_start, Posterior):
             data = replace(data, warm_start=warm_start)
-        else:
-            data = replace(data, start=warm_start)
+        elif warm_start is not None:
+            data = replace(data, **warm_start._asdict())
         fit_rank = partial(fit_surrogate, settings=used, data=data)
         rank = surrogate_rank(used, self.parameters, n_started)
         try:
@@ -356,9 +356,11 @@ def _inside(posterior: Posterior, points: Floats) -> Floats:
     return points[keep]
 
 
-def published_start(model: Model) -> ProcessStart | None:
-    """The parameters that the next suggestion may start from; None where it would not use them."""
+def process_to_publish(model: Model) -> EarlierProcess | None:
+    """What the next suggestion may start from; None where it would not use it."""
     posterior = model.posterior
     if posterior is None or not uses_mode(len(posterior.grid), len(posterior.y)):
         return None
-    return start_at(posterior)
+    start = start_at(posterior)
+    is_warped = not np.isin(posterior.y, model.history.y).all()
+    return None if start is None else EarlierProcess(start, is_warped)

@@ -1,8 +1,9 @@
 """Kernel parameters that a suggestion publishes with its trial, for the next one to start from.
 
-The search for the most probable parameters is shorter from those of an earlier suggestion. They are
-in the storage, so a suggestion stays a function of seed, trial number and storage, whichever worker
-makes it. One attribute holds them; only those of the latest trials are read.
+The search for the most probable parameters is shorter from those of an earlier suggestion, and
+whether warped values predict better need not be found out each time. They are in the storage, so a
+suggestion stays a function of seed, trial number and storage, whichever worker makes it. One
+attribute holds them; only those of the latest trials are read.
 """
 
 import json
@@ -15,14 +16,14 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from bktf.engine import Model, published_start
+from bktf.engine import EarlierProcess, Model, process_to_publish
 from bktf.optuna_sampler.messages import Messages
 from bktf.optuna_sampler.trials import PIECE, Trials
 from bktf.spaces import Parameter
 from bktf.surrogate import ProcessStart
 
 KEY = "bktf:parameters"
-VERSION = 1  # of what the attribute holds
+VERSION = 2  # of what the attribute holds
 N_LATEST = 8  # trials that are looked at
 FRESH_PERIOD = 10  # of so many suggestions one starts anew, so that no poor mode is kept for ever
 MAX_LOG = 50.0  # of a parameter; a larger one is damaged
@@ -34,11 +35,12 @@ DAMAGED = (
 
 def publish_parameters(study: Study, trial: FrozenTrial, space: str, model: Model) -> None:
     """Publish the parameters of a model's process; nothing where the next one needs none."""
-    start = published_start(model)
-    if start is None:
+    found = process_to_publish(model)
+    if found is None:
         return
-    numbers = [*start.logs.tolist(), math.log(start.noise_precision)]
-    record = {"version": VERSION, "space": space, "logs": [round(x, 3) for x in numbers]}
+    numbers = [*found.start.logs.tolist(), math.log(found.start.noise_precision)]
+    logs = [round(x, 3) for x in numbers]
+    record = {"version": VERSION, "space": space, "warped": found.is_warped, "logs": logs}
     text = json.dumps(record, separators=(",", ":"))
     if len(text) <= PIECE:
         study._storage.set_trial_system_attr(trial._trial_id, KEY, text)
@@ -46,7 +48,7 @@ def publish_parameters(study: Study, trial: FrozenTrial, space: str, model: Mode
 
 def read_parameters(
     trials: Trials, asking: int, space: str, messages: Messages, study_name: str
-) -> ProcessStart | None:
+) -> EarlierProcess | None:
     """The latest published parameters of this space; damaged ones are passed over."""
     if asking % FRESH_PERIOD == 0:
         return None
@@ -55,22 +57,23 @@ def read_parameters(
         if KEY not in attributes:
             continue
         try:
-            found_space, start = _parse(attributes[KEY])
+            found_space, found = _parse(attributes[KEY])
         except (KeyError, TypeError, ValueError, RecursionError):
             messages.say_once("damaged", study_name, DAMAGED)
             continue
         if found_space == space:
-            return start
+            return found
     return None
 
 
-def _parse(text: str) -> tuple[str, ProcessStart]:
+def _parse(text: str) -> tuple[str, EarlierProcess]:
     """What an attribute holds; raises one of several errors where it is damaged."""
     record = json.loads(text)
     logs = np.array(record["logs"], dtype=float)
     if record["version"] != VERSION or logs.ndim != 1 or not np.all(np.abs(logs) < MAX_LOG):
         raise ValueError(f"version must be {VERSION}, and logs numbers; got {record}")
-    return record["space"], ProcessStart(logs[:-1], math.exp(logs[-1]))
+    start = ProcessStart(logs[:-1], math.exp(logs[-1]))
+    return record["space"], EarlierProcess(start, bool(record["warped"]))
 
 
 def space_key(parameters: tuple[Parameter, ...]) -> str:
