@@ -14,24 +14,17 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
 import optuna
 from optuna.samplers import BaseSampler, CmaEsSampler, GPSampler, RandomSampler, TPESampler
 
 import bktf
 from benchmarks.any_size import problems
+from benchmarks.any_size.tables import AFTER_METHODS, LINES, tables
 from benchmarks.hard_use.problems import HardProblem
 from benchmarks.hard_use.studies import run_trials
-from studies.comparison.rankings import compare_pair, verdict
 from studies.lines import Line, RunKey, key_of, made_with, read_lines, rounded
-from studies.problems import COMPARISON_PROBLEMS, DEVELOPMENT
 from studies.runner import run_missing
-from studies.table_writer import markdown
 
-LINES = Path(__file__).parents[1] / "results" / "any_size.jsonl"
-DEVELOPMENT_LINES = LINES.with_name("any_size_development.jsonl")
-COMPARE = Path(__file__).parents[2] / "studies" / "results" / "compare.jsonl"
-BEFORE, AFTERWARDS = "bktf before", "bktf after"  # methods of the lines of the development half
 TABLES = Path(__file__).parents[2] / "studies" / "results" / "tables"
 SAMPLERS: dict[str, Callable[[int, HardProblem], BaseSampler]] = {
     "random": lambda seed, _: RandomSampler(seed=seed),
@@ -40,8 +33,6 @@ SAMPLERS: dict[str, Callable[[int, HardProblem], BaseSampler]] = {
     "gp": lambda seed, _: GPSampler(seed=seed),
     "cmaes": lambda seed, _: CmaEsSampler(seed=seed),
 }
-AFTER_METHODS = ("random", "tpe", "bktf")
-SHARES = (0.25, 0.5, 1.0)
 
 
 def after_runs() -> list[RunKey]:
@@ -107,80 +98,6 @@ def run_budget(key: RunKey) -> Line:
     if key["method"] != "random":
         found["points"] = [[round(float(x), 5) for x in point] for point in points]
     return {**key, **found, **made_with("optuna", "torch", "cmaes")}
-
-
-def after_table(lines: Sequence[Line]) -> str:
-    """Best value of the next trials, and their median above the minimum over random's."""
-    rows = []
-    for name, problem in problems.AFTER.items():
-        for n in problems.HISTORIES:
-            here = [
-                x
-                for x in lines
-                if x["experiment"] == "after"
-                and x["problem"] == name
-                and x["settings"]["history"] == n
-            ]
-            by = {m: [x for x in here if x["method"] == m] for m in AFTER_METHODS}
-            if not all(by.values()):
-                continue
-            unit = np.mean([np.median(x["values"]) for x in by["random"]]) - problem.minimum
-            row = [name, str(n), f"{np.median([x['best_before'] for x in by['tpe']]):.3g}"]
-            for m in ("tpe", "bktf"):
-                best = [min(x["values"]) for x in by[m]]
-                row.append(f"{np.median(best):.3g} ({min(best):.2g} to {max(best):.2g})")
-            for m in ("tpe", "bktf"):
-                medians = [(np.median(x["values"]) - problem.minimum) / unit for x in by[m]]
-                row.append(f"{np.median(medians):.3f} (to {max(medians):.3f})")
-            rows.append(row)
-    head = ["function", "trials before", "best before", "best of 20: TPE", "best of 20: bktf"]
-    return markdown([*head, "median / random's: TPE", "median / random's: bktf"], rows)
-
-
-def budget_table(lines: Sequence[Line]) -> str:
-    """Geometric mean of the regret at shares of the budget, by method."""
-    rows = []
-    for name, (problem, n_trials, _) in problems.BUDGETS.items():
-        here = [x for x in lines if x["experiment"] == "budgets" and x["problem"] == name]
-        for method in SAMPLERS:
-            mine = [x for x in here if x["method"] == method]
-            if not mine:
-                continue
-            cells = []
-            for share in SHARES:
-                n = round(share * n_trials)
-                reached = [min(x["values"][:n]) for x in mine if len(x["values"]) >= n]
-                regrets = np.maximum(np.array(reached) - problem.minimum, 1e-9)
-                cells.append(f"{np.exp(np.log(regrets).mean()):.3g}" if reached else "–")
-            rows.append([name, str(n_trials), method, *cells, str(len(mine))])
-    head = ["function", "trials", "method", *(f"{share:.0%}" for share in SHARES), "seeds"]
-    return markdown(head, rows)
-
-
-def development_table() -> str:
-    """Regret on the development half of the comparison, before and after, paired."""
-    development = [p for p in COMPARISON_PROBLEMS.values() if p.half == DEVELOPMENT]
-    random = [x for x in read_lines(COMPARE) if x["method"] == "random"]
-    lines = [*read_lines(DEVELOPMENT_LINES), *random]
-    found = compare_pair(lines, development, AFTERWARDS, BEFORE)
-    rows = []
-    if found is not None:
-        numbers = zip(SHARES, found.first, found.second, found.low, found.high, strict=True)
-        for share, after, before, low, high in numbers:
-            difference = float(after - before)
-            interval = f"{difference:+.3f} [{low:+.3f}, {high:+.3f}]"
-            outcome = verdict(difference, float(low), float(high))
-            rows.append([f"{share:.0%}", f"{after:.3f}", f"{before:.3f}", interval, outcome])
-    return markdown(["share of the budget", "after", "before", "difference", ""], rows)
-
-
-def tables(lines: Sequence[Line]) -> dict[str, str]:
-    """All tables of what is recorded, by name."""
-    return {
-        "after": after_table(lines),
-        "budgets": budget_table(lines),
-        "development": development_table(),
-    }
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.any_size.__main__ import LINES as ANY_SIZE_LINES
-from benchmarks.any_size.__main__ import tables as any_size_tables
+from benchmarks.any_size.tables import LINES as ANY_SIZE_LINES
+from benchmarks.any_size.tables import tables as any_size_tables
 from benchmarks.hard_use.__main__ import LINES as HARD_USE_LINES
 from benchmarks.hard_use.__main__ import tables as hard_use_tables
 from benchmarks.peers import LINES as PEERS_LINES
