@@ -82,7 +82,7 @@ def paired_table(lines: Sequence[Line]) -> str:
             found = _paired(lines, names, peer)
             if found is not None:
                 seeds = "–".join(map(str, sorted(set(found.n_seeds))))
-                rows.append([title, peer, seeds, *_difference_cells(found)])
+                rows.append([title, peer, seeds, *found.cells])
     return markdown(["budget", "peer", "seeds", *(f"{share:.0%}" for share in SHARES)], rows)
 
 
@@ -109,12 +109,6 @@ def _paired(lines: Sequence[Line], names: Sequence[str], peer: str) -> PairedCom
     return compare_pair(cut, known, "bktf", peer)
 
 
-def _difference_cells(found: PairedComparison) -> list[str]:
-    """Difference, interval and verdict at each share of the budget."""
-    numbers = zip(found.difference, found.low, found.high, found.verdicts, strict=True)
-    return [f"{d:+.3f} [{low:+.3f}, {high:+.3f}] {word}" for d, low, high, word in numbers]
-
-
 def development_table() -> str:
     """Regret on the development half of the comparison, before and after, paired."""
     development = [p for p in COMPARISON_PROBLEMS.values() if p.half == DEVELOPMENT]
@@ -123,7 +117,7 @@ def development_table() -> str:
     found = compare_pair(lines, development, AFTERWARDS, BEFORE)
     rows = []
     if found is not None:
-        numbers = zip(SHARES, found.first, found.second, _difference_cells(found), strict=True)
+        numbers = zip(SHARES, found.first, found.second, found.cells, strict=True)
         for share, after, before, cell in numbers:
             rows.append([f"{share:.0%}", f"{after:.3f}", f"{before:.3f}", cell])
     return markdown(["share of the budget", "after", "before", "difference"], rows)

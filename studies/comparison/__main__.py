@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from studies.command_line import (
     OneLineParser,
@@ -37,6 +38,10 @@ def make_parser() -> argparse.ArgumentParser:
     add("--variants", action="store_true", help=text)
     text = "only the paper's grids within the paper's budget, 20 seeds, with bktf"
     add("--goals", action="store_true", help=text)
+    text = "only a table of your own: a CSV file with one row for each combination of values"
+    add("--table", type=Path, metavar="FILE", help=text)
+    add("--target", metavar="COLUMN", help="of that table, the column to optimise (default: last)")
+    add("--maximize", action="store_true", help="larger targets of that table are better")
     add_common_options(parser)
     return parser
 
@@ -46,8 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(arguments)
 
     def work() -> None:
-        from studies.comparison.study import ComparisonRequest, compare  # --help needs none of it
+        # --help needs none of it
+        from studies.comparison.own_table import OwnTable
+        from studies.comparison.study import ComparisonRequest, compare
 
+        table = OwnTable(options.table, options.target, options.maximize)
         request = ComparisonRequest(
             folder=folder_of(options),
             methods=options.methods,
@@ -59,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             tables_only=options.tables,
             goals=options.goals,
             variants=options.variants,
+            table=table if options.table is not None else None,
         )
         compare(request)
 

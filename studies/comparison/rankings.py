@@ -154,6 +154,12 @@ class PairedComparison(NamedTuple):
         return self.first - self.second
 
     @property
+    def cells(self) -> list[str]:
+        """For each share of the budget, the difference with its interval, and the verdict."""
+        numbers = zip(self.difference, self.low, self.high, self.verdicts, strict=True)
+        return [f"{d:+.3f} [{low:+.3f}, {high:+.3f}] {word}" for d, low, high, word in numbers]
+
+    @property
     def verdicts(self) -> list[str]:
         """For each share of the budget, what the interval says of the first method."""
         return [

@@ -23,8 +23,12 @@ def settings_of(method: str, problem: str, quick: bool) -> dict[str, Any]:
     """
     known = COMPARISON_PROBLEMS[problem]
     budget = QUICK_BUDGET if quick else known.budget
-    strategy = {"strategy": recorded_settings(EngineSettings())} if method == "bktf" else {}
-    return {"budget": budget, "n_start": known.n_start} | strategy
+    return {"budget": budget, "n_start": known.n_start} | strategy_settings(method)
+
+
+def strategy_settings(method: str) -> dict[str, Any]:
+    """The default strategy of bktf; nothing for others."""
+    return {"strategy": recorded_settings(EngineSettings())} if method == "bktf" else {}
 
 
 def comparison_runs(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from studies.comparison import goals, tables, variants
 from studies.comparison.calibration import MODELS, calibration_runs, run_calibration
 from studies.comparison.figures import regret_curves
+from studies.comparison.own_table import OwnTable, own_runs, own_table, work_on
 from studies.comparison.runs import comparison_runs, run_comparison
 from studies.lines import Line
 from studies.methods import COMPARISON_METHODS, MODULES
@@ -38,6 +39,7 @@ class ComparisonRequest(Request):
     half: str | None = None  # "development", "test", or None for both
     goals: bool = False  # only the paper's grids and boxes with the default sampler
     variants: bool = False  # only other settings of bktf on the development half
+    table: OwnTable | None = None  # only a table of the user's
 
     @property
     def is_partial(self) -> bool:
@@ -64,6 +66,8 @@ class ComparisonRequest(Request):
 
 def check(request: ComparisonRequest) -> None:
     """One clear error for what does not exist or cannot be run, before anything is run."""
+    if request.table is not None:
+        request.table.problem(request.quick)
     for given, known, what in (
         (request.methods, list(COMPARISON_METHODS), "method"),
         (request.problems, list(COMPARISON_PROBLEMS), "problem"),
@@ -98,6 +102,9 @@ def compare(request: ComparisonRequest) -> None:
         return
     if request.variants:
         show_variants(request)
+        return
+    if request.table is not None:
+        show_own_table(request, request.table)
         return
     methods, problems = request.wanted_methods, request.wanted_problems
     names = [p.name for p in problems]
@@ -138,6 +145,17 @@ def show_half(
         table = tables.calibration_table(calibrated, problems, models)
         request.show(f"calibration_{half}", f"Calibration on the {half} half", table)
     say_drawn(regret_curves(lines, problems, methods, half, request.figures))
+
+
+def show_own_table(request: ComparisonRequest, table: OwnTable) -> None:
+    """The methods on a table of the user's; its lines have a file of their own."""
+    problem = table.problem(request.quick)
+    methods = request.wanted_methods
+    runs = own_runs(problem, methods, request.n_seeds, request.quick)
+    lines = request.lines("own_tables", runs, work_on(problem))
+    title = f"{problem.title}: mean best value, and paired differences of regret"
+    shown = own_table(lines, problem, methods, table.is_maximized)
+    request.show(f"own_{table.path.stem}", title, shown)
 
 
 def show_goals(request: ComparisonRequest) -> None:

@@ -12,7 +12,7 @@ from studies.methods import COMPARISON_METHODS
 from studies.problems import ComparisonProblem
 from studies.table_writer import markdown
 
-KINDS = ("continuous", "grid", "mixed")
+KINDS = ("continuous", "grid", "mixed", "table")
 
 
 def reference_of(methods: Sequence[str]) -> str:
@@ -121,10 +121,8 @@ def differences_table(
             pair = pairs[method]
             seeds = seed_range(pair.n_seeds)
             row = [f"{kind} ({len(of_kind)})", COMPARISON_METHODS[method].title, seeds]
-            for i, word in enumerate(pair.verdicts):
-                row.append(f"{pair.second[i]:.2f} / {pair.first[i]:.2f}")
-                interval = f"[{pair.low[i]:+.3f}, {pair.high[i]:+.3f}]"
-                row.append(f"{pair.difference[i]:+.3f} {interval} {word}")
+            for it, own, cell in zip(pair.second, pair.first, pair.cells, strict=True):
+                row += [f"{it:.2f} / {own:.2f}", cell]
             rows.append(row)
     title = COMPARISON_METHODS[reference].title
     shares = [

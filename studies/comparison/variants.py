@@ -14,6 +14,7 @@ from bktf import BKTFSampler, Priors
 from bktf.engine import EngineSettings, make_settings
 from studies.comparison.rankings import normalised
 from studies.comparison.runs import run_entry, settings_of
+from studies.comparison.tables import KINDS
 from studies.lines import Line, RunKey, lines_of
 from studies.methods import Method, MethodEntry, OptunaMethod
 from studies.problems import COMPARISON_PROBLEMS, DEVELOPMENT, Problem
@@ -118,7 +119,7 @@ def variants_table(lines: Sequence[Line], n_seeds: int) -> str:
             by_seed = normalised(lines, p, name)
             regret[p.name] = np.mean([r[-1] for seed, r in by_seed.items() if seed < n_seeds])
         means = []
-        for kind in ("continuous", "grid", "mixed", "all"):
+        for kind in (*KINDS, "all"):
             of_kind = [regret[p.name] for p in problems if kind in ("all", p.kind)]
             means.append(np.mean(of_kind) if of_kind else np.nan)
         spent = [
@@ -128,5 +129,4 @@ def variants_table(lines: Sequence[Line], n_seeds: int) -> str:
         ]
         title, what = ("the default", "") if name == "bktf" else (name, VARIANTS[name][0])
         rows.append([title, what, *(f"{m:.3f}" for m in means), f"{np.mean(spent):.2g}"])
-    head = ["settings", "what they are", "continuous", "grid", "mixed", "all", "CPU s"]
-    return markdown(head, rows)
+    return markdown(["settings", "what they are", *KINDS, "all", "CPU s"], rows)

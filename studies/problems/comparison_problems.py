@@ -14,12 +14,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 
 import numpy as np
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
+from optuna.distributions import FloatDistribution
 
 from bktf.test_functions import hartmann6
 from studies.problems import emulators
@@ -28,9 +23,10 @@ from studies.problems.emulators import Ranges
 from studies.problems.grid import on_cells
 from studies.problems.loss_tables import TABLES, load_table
 from studies.problems.mixed import MIXED
+from studies.problems.own_table import table_problem
 from studies.problems.paper_functions import branin
 from studies.problems.paper_problems import PAPER_PROBLEMS
-from studies.problems.problem import Floats, Params, Problem, sample
+from studies.problems.problem import Floats, Problem, sample
 
 DEVELOPMENT, TEST = "development", "test"
 N_RANGE = 1_000  # random points that a problem's range is estimated from
@@ -42,6 +38,11 @@ class ComparisonProblem(Problem):
 
     half: str  # "development" or "test"
     group: str  # "paper", "classic", "emulator", "mixed", "noisy" or "table"
+
+    @property
+    def kind(self) -> str:
+        """As of any problem, but "table" where it is one of real losses."""
+        return "table" if self.group == "table" else super().kind
 
     @property
     def value_range(self) -> float:
@@ -113,27 +114,8 @@ def _mixed(name: str) -> Problem:
 
 def _table(name: str) -> Problem:
     """A table of real losses; a number is its index among the values of its axis."""
-    task, losses = TABLES[name], load_table(name)
-    space: dict[str, BaseDistribution] = {}
-    for key, values in task.grid.items():
-        is_category = isinstance(values[0], str)
-        last = len(values) - 1
-        space[key] = CategoricalDistribution(values) if is_category else IntDistribution(0, last)
-
-    def function(p: Params) -> float:
-        """The loss in the cell that the parameters name."""
-        cell = [
-            task.grid[key].index(p[key]) if isinstance(p[key], str) else p[key] for key in space
-        ]
-        return float(losses[tuple(cell)])
-
-    return Problem(
-        name=f"table-{name}",
-        space=space,
-        function=function,
-        minimum=float(losses.min()),
-        budget=_budget(len(space)),
-    )
+    grid = TABLES[name].grid
+    return table_problem(f"table-{name}", grid, load_table(name), _budget(len(grid)))
 
 
 _HARTMANN_BOX = {f"x{d}": (0.0, 1.0) for d in range(6)}
@@ -165,7 +147,14 @@ _GROUPS: dict[str, dict[str, list[Problem]]] = {
             _on_box("branin-noisy", _BRANIN_BOX, branin, 0.39788735772973816, noise_std=2.0),
             _classic("ackley", 3, 17, rotate=True, noise_std=0.5),
         ],
-        "table": [_table("svm-digits"), _table("boosting-diabetes"), _table("forest-wine")],
+        "table": [
+            _table("svm-digits"),
+            _table("boosting-diabetes"),
+            _table("forest-wine"),
+            _table("pipeline-digits"),
+            _table("descent-breast-cancer"),
+            _table("kernel-diabetes"),
+        ],
     },
     TEST: {
         "paper": _TEST_GRIDS,
@@ -191,7 +180,14 @@ _GROUPS: dict[str, dict[str, list[Problem]]] = {
             _on_box("hartmann-noisy", _HARTMANN_BOX, hartmann6, -3.322368011415515, noise_std=0.1),
             _classic("rastrigin", 2, 29, rotate=True, noise_std=1.0),
         ],
-        "table": [_table("svm-breast-cancer"), _table("forest-diabetes"), _table("mlp-digits")],
+        "table": [
+            _table("svm-breast-cancer"),
+            _table("forest-diabetes"),
+            _table("mlp-digits"),
+            _table("pipeline-breast-cancer"),
+            _table("descent-digits"),
+            _table("pipeline-diabetes"),
+        ],
     },
 }
 
