@@ -71,6 +71,7 @@ class EngineSettings:
     max_startup: int = 10  # start points at most, where n_startup_trials is None
     space_filling: bool = True  # scrambled Sobol start points instead of random ones
     compress: bool = True  # a process may see compressed values; see `surrogate.Warp`
+    optimism: float | None = None  # 1: as good as the average where nothing is known; `prior_mean`
     refine: bool = True  # axes of continuous parameters are refined around the best points
     warm_start: bool = False  # chains start where those of the last suggestion ended
     allow_repeats: bool = False
@@ -81,6 +82,7 @@ class EngineSettings:
         if self.n_startup_trials is not None:
             whole_number("n_startup_trials", self.n_startup_trials, 0, MAX_TRIALS)
         check_beta(self.beta)
+        _check_optimism(self.optimism)
         if self.rank != AUTO:
             _check_setting_of_rank(self.rank)
         if self.rank not in (AUTO, math.inf, self.components.rank):
@@ -122,6 +124,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "max_startup": MAX_TRIALS,
         "space_filling": False,
         "compress": False,
+        "optimism": 1.0,
         "refine": False,
         "warm_start": True,
     },
@@ -167,6 +170,16 @@ def _check_setting_of_rank(rank: object) -> None:
         check_rank(rank)
     except ValueError as error:
         raise ValueError(str(error).replace("or math.inf", '"auto", or math.inf')) from None
+
+
+def _check_optimism(optimism: object) -> None:
+    """Refuse what is no place between the worst and the average."""
+    is_number = isinstance(optimism, int | float | np.number) and not isinstance(optimism, bool)
+    if optimism is not None and not (is_number and 0.0 <= optimism <= 1.0):  # type: ignore[operator]
+        raise ValueError(
+            "optimism must be a number from 0 (where nothing is known, the worst value seen is "
+            f"expected) to 1 (the average), or None for the default rule; got {optimism!r}"
+        )
 
 
 def seed_for(*numbers: int) -> int:

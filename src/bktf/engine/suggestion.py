@@ -28,6 +28,7 @@ from bktf.engine.model_choice import (
     surrogate_rank,
 )
 from bktf.engine.observation_filters import choose_subset, find_outliers
+from bktf.engine.prior_mean import posterior_for_choice
 from bktf.engine.settings import EngineSettings, Objective, seed_for
 from bktf.engine.start_design import ENUMERATE_POINTS, NOTHING_FOUND, any_left, start_point
 from bktf.engine.success import Chance, caution
@@ -221,15 +222,17 @@ class Engine:
         # As read and as moved onto the axes: the search compares points of the axes.
         avoid = np.concatenate((model.tried, tried))
         exclude = np.concatenate((model.history.tried, model.history.X, _inside(posterior, avoid)))
+        n_seen = len(posterior.y) + model.n_unseen
+        used = posterior_for_choice(posterior, n_seen, settings)
         ask = partial(
             choose,
-            posterior,
+            used,
             settings.acquisition,
             beta=settings.beta,
             feasible=self.feasible,
             chance=model.chance,
             fixed=model.fixed,
-            best=improvement_baseline(posterior, settings),
+            best=improvement_baseline(used, settings),
             free=model.free,
             seed=seed,
         )
@@ -245,6 +248,9 @@ class Engine:
         if choice.point is None:
             raise NothingFeasible(NOTHING_FOUND)
         improvement = _plain_improvement(choice, model) if settings.acquisition == "ei" else None
+        if used is not posterior and improvement is not None:  # that of the model that is reported
+            best = improvement_baseline(posterior, settings)
+            improvement = float(posterior.expected_improvement(choice.point[None], best, inside)[0])
         return Suggestion(choice.point, improvement, is_repeat, choice.is_poor)
 
     def choose_batch(self, model: Model, number: int, q: int) -> list[Suggestion]:

@@ -167,6 +167,21 @@ class ConditionalProcess(NamedTuple):
         """The process of −f."""
         return self._replace(residuals=-self.residuals, coefficients=-self.coefficients)
 
+    def means_at_observations(self) -> Floats:
+        """The mean of h at the observations within each draw, (K, n)."""
+        return self.residuals - self.coefficients / self.noise_precision[:, None]
+
+    def around(self, mean: float) -> "ConditionalProcess":
+        """The same parameters and observations where h + mean is observed: the process of f − mean.
+
+        So h falls back to 0, and f to `mean`, where nothing is known.
+        """
+        ones = np.ones((self.coefficients.shape[1], 1))
+        solved = (self.roots.transpose(0, 2, 1) @ (self.roots @ ones))[:, :, 0]
+        return self._replace(
+            residuals=self.residuals - mean, coefficients=self.coefficients - mean * solved
+        )
+
     def thinned(self, max_draws: int) -> "tuple[ConditionalProcess, Ints]":
         """At most max_draws of the draws, evenly spaced, and their indices."""
         draws = np.unique(

@@ -118,8 +118,10 @@ class BKTFSampler(BaseSampler):
         compress: by default True. Where that predicts better, a process sees compressed values:
             their distance to the best is linear near the best and logarithmic far from it. Values
             so much worse than all others that no smooth function explains them count as failed
-            trials. So a few terrible values do not hide the rest. What is shown is never
-            compressed.
+            trials. What is shown is never compressed.
+        optimism: what a process that chooses expects where nothing is known, from 0, the worst of
+            what was seen, to 1, the average. By default of "ei" with four or more ordered
+            parameters 0 at first, and 1 from 15 trials for each parameter on; otherwise 1.
         allow_repeats: for noisy objectives: points may be suggested again, and improvement is
             measured from the best posterior mean.
         search_space: the distributions by name, where they are known ahead; then the first trials
@@ -152,6 +154,7 @@ class BKTFSampler(BaseSampler):
         preset: str = "default",
         feasible: Feasible | None = None,
         compress: bool | None = None,
+        optimism: float | None = None,
         allow_repeats: bool = False,
         search_space: Mapping[str, BaseDistribution] | None = None,
         independent_sampler: BaseSampler | None = None,
@@ -169,7 +172,8 @@ class BKTFSampler(BaseSampler):
             "rank": rank, "n_sweeps": n_sweeps, "n_burn_in": n_burn_in, "n_chains": n_chains,
             "adapt_rank": adapt_rank, "offsets": offsets, "main_effects": main_effects,
             "residual_process": residual_process, "priors": priors, "noise_std": noise_std,
-            "categorical": categorical, "compress": compress, "allow_repeats": allow_repeats,
+            "categorical": categorical, "compress": compress, "optimism": optimism,
+            "allow_repeats": allow_repeats,
         }  # fmt: skip
         warning = None if model is None else replace_model(model, preset, changes)
         self._settings = make_settings(preset, changes)

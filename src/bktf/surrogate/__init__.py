@@ -1,7 +1,7 @@
 """The surrogate: what the model is, its priors, fit and posterior."""
 
 from bktf.surrogate.fit_process import ProcessStart, uses_mode
-from bktf.surrogate.fitting import fit, fit_mode, fit_model, move_to_mode
+from bktf.surrogate.fitting import around_mean, fit, fit_mode, fit_model, move_to_mode
 from bktf.surrogate.model_spec import ChainLengths, ModelSpec, check_rank, make_axes
 from bktf.surrogate.observed_values import Warp
 from bktf.surrogate.posterior import GridMoments, Posterior
@@ -17,6 +17,7 @@ __all__ = [
     "ProcessStart",
     "RunOptions",
     "Warp",
+    "around_mean",
     "check_rank",
     "fit",
     "fit_mode",

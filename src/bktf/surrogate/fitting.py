@@ -178,6 +178,18 @@ def move_to_mode(posterior: Posterior, mode: Posterior) -> Posterior:
     return replace(mode, spec=posterior.spec, seed=posterior.seed, draws=draws)
 
 
+def around_mean(posterior: Posterior, mean: float) -> Posterior:
+    """The process with the same parameters and observations that falls back to another mean.
+
+    The mean is in the model's units, where that of the observations is 0.
+    """
+    draws, units = posterior.draws, posterior.standardisation
+    assert isinstance(draws, ProcessDraws)
+    moved = Standardisation(units.mean + mean * units.scale, units.scale)
+    process = draws.process.around(mean)
+    return replace(posterior, draws=replace(draws, process=process), standardisation=moved)
+
+
 def _observed(
     spec: ModelSpec, axes: Sequence[ArrayLike], X: ArrayLike, y: ArrayLike
 ) -> tuple[Data, Floats, Standardisation]:
