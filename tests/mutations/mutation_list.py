@@ -141,6 +141,7 @@ BOX_SEARCH = (
     "unit/test_gaussian_process.py",
     "unit/test_acquisition.py",
 )
+PRIOR_MEAN = ("unit/test_prior_mean.py", "unit/test_engine.py")
 SPACE = (
     "unit/test_whole_numbers.py",
     "unit/test_parameters.py",
@@ -2020,6 +2021,70 @@ MUTATIONS = (
         new="weights -= by_variance.T[:, :, None]",
         breaks="the gradient of log EI counts half of how the variance changes",
         tests=BOX_SEARCH,
+    ),
+    Mutation(
+        name="pessimistic with few parameters",
+        file="engine/prior_mean.py",
+        old="if n_ordered < MIN_ORDERED or n_levels > n_ordered:",
+        new="if n_levels > n_ordered:",
+        breaks="in two and three dimensions the choice is pessimistic, where that does not pay",
+        tests=PRIOR_MEAN,
+    ),
+    Mutation(
+        name="pessimistic among unordered categories",
+        file="engine/prior_mean.py",
+        old="if n_ordered < MIN_ORDERED or n_levels > n_ordered:",
+        new="if n_ordered < MIN_ORDERED:",
+        breaks="levels that nobody has tried are expected to be the worst",
+        tests=PRIOR_MEAN,
+    ),
+    Mutation(
+        name="pessimism that grows",
+        file="engine/prior_mean.py",
+        old="return min(max(share, 0.0), 1.0)",
+        new="return 1.0 - min(max(share, 0.0), 1.0)",
+        breaks="the choice is optimistic at first and pessimistic later",
+        tests=PRIOR_MEAN,
+    ),
+    Mutation(
+        name="the best instead of the worst",
+        file="engine/prior_mean.py",
+        old="worst = float(process.means_at_observations().mean(axis=0).min())",
+        new="worst = float(process.means_at_observations().mean(axis=0).max())",
+        breaks="what is unknown is expected to be as good as the best",
+        tests=PRIOR_MEAN,
+    ),
+    Mutation(
+        name="an unlucky value as the worst",
+        file="gaussian_process/conditional_process.py",
+        old="return self.residuals - self.coefficients / self.noise_precision[:, None]",
+        new="return self.residuals",
+        breaks="the worst is the worst noisy value, not the worst mean",
+        tests=PRIOR_MEAN,
+    ),
+    Mutation(
+        name="optimism turned round",
+        file="engine/prior_mean.py",
+        old="return around_mean(posterior, (1.0 - optimism) * worst)",
+        new="return around_mean(posterior, optimism * worst)",
+        breaks="a small optimism gives the average and a large one the worst",
+        tests=PRIOR_MEAN,
+    ),
+    Mutation(
+        name="another mean with the coefficients of the average",
+        file="gaussian_process/conditional_process.py",
+        old="coefficients=self.coefficients - mean * solved",
+        new="coefficients=self.coefficients",
+        breaks="the mean at observations is no longer that of the observations",
+        tests=PRIOR_MEAN,
+    ),
+    Mutation(
+        name="stated improvement of the pessimistic model",
+        file="engine/suggestion.py",
+        old="if used is not posterior and improvement is not None:",
+        new="if used is posterior and improvement is not None:",
+        breaks="the stated improvement is not that of the model that is reported",
+        tests=PRIOR_MEAN,
     ),
 )
 
