@@ -6,6 +6,7 @@ PROGRAMS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := $(VENV)/$(PROGRAMS)
 READY := $(VENV)/.ready
 TORCH ?= torch==2.13.0
+VIZIER ?= 'google-vizier[jax]==0.1.24' jax==0.4.34 jaxlib==0.4.34
 
 # Numba's cache looks only at a function's own file; a folder named by all sources cannot hold stale code.
 export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell $(PYTHON) tests/source_hash.py)
@@ -13,7 +14,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell $(PYTHON) tests/source_
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test test-bugs test-mutations test-integrations lint bench bench-peers study-any-size study-ascent study-hard-use study-sampler study-reproduction study-comparison clean
+.PHONY: help demo test test-bugs test-mutations test-integrations lint bench bench-peers study-any-size study-ascent study-hard-use study-sampler study-reproduction study-comparison study-early study-vizier clean
 
 help:
 	@echo "make demo   optimise a test function and say how close it came"
@@ -29,6 +30,8 @@ help:
 	@echo "make study-sampler  how often the sampler walks into failures, resumable (five minutes)"
 	@echo "make study-hard-use  long histories, pruning, huge values, noise: makes the runs that are missing (an hour of CPU from nothing)"
 	@echo "make study-reproduction  the paper's experiments: makes the runs that are missing, draws tables and figures (hours from nothing)"
+	@echo "make study-early  the first suggestions: what is expected where nothing is known, and 20 dimensions (an hour of CPU from nothing)"
+	@echo "make study-vizier  Vizier's runs of the comparison, in an environment of its own (an hour of CPU from nothing)"
 	@echo "make study-comparison  bktf against other packages: makes the runs that are missing (seven hours of CPU from nothing)"
 	@echo "make clean  remove the virtual environment and caches"
 
@@ -82,6 +85,13 @@ study-sampler: $(READY)
 	.venv-peers/$(PROGRAMS)/pip install --quiet --disable-pip-version-check -e '.[peers]'
 	touch $@
 
+# Vizier's packages disagree with those of the others, so it has an environment too.
+.venv-vizier/.ready: pyproject.toml
+	test -x .venv-vizier/$(PROGRAMS)/python || $(PYTHON) -m venv .venv-vizier
+	.venv-vizier/$(PROGRAMS)/pip install --quiet --disable-pip-version-check $(VIZIER)
+	.venv-vizier/$(PROGRAMS)/pip install --quiet --disable-pip-version-check -e '.[experiments]'
+	touch $@
+
 # The same for the integrations: scikit-learn, BoTorch, ArviZ, pandas, Keras and the peers, each with its own small tests.
 .venv-integrations/.ready: pyproject.toml
 	test -x .venv-integrations/$(PROGRAMS)/python || $(PYTHON) -m venv .venv-integrations
@@ -92,6 +102,16 @@ study-sampler: $(READY)
 test-integrations: .venv-integrations/.ready
 	.venv-integrations/$(PROGRAMS)/python -m pytest -W default tests/integrations
 
+study-vizier: .venv-vizier/.ready
+	.venv-vizier/$(PROGRAMS)/python -m studies.comparison --methods vizier --half test --seeds 1
+	.venv-vizier/$(PROGRAMS)/python -m studies.comparison --tables
+	.venv-vizier/$(PROGRAMS)/python -m studies.pages
+
+study-early: .venv-peers/.ready
+	.venv-peers/$(PROGRAMS)/python -m benchmarks.prior_mean
+	.venv-peers/$(PROGRAMS)/python -m benchmarks.twenty_dims
+	.venv-peers/$(PROGRAMS)/python -m studies.pages
+
 study-any-size: .venv-peers/.ready
 	.venv-peers/$(PROGRAMS)/python -m benchmarks.any_size
 	.venv-peers/$(PROGRAMS)/python -m studies.pages
@@ -100,5 +120,5 @@ bench-peers: .venv-peers/.ready
 	.venv-peers/$(PROGRAMS)/python -m benchmarks.peers
 
 clean:
-	rm -rf $(VENV) .venv-peers .venv-integrations .numba_cache .pytest_cache .mypy_cache .ruff_cache build src/*.egg-info
+	rm -rf $(VENV) .venv-peers .venv-integrations .venv-vizier .numba_cache .pytest_cache .mypy_cache .ruff_cache build src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

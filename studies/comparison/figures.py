@@ -25,6 +25,7 @@ COLOURS: Mapping[str, str] = {
     "botorch": "#fc8d59",
     "skopt": "#00a087",
     "smac": "#66a61e",
+    "vizier": "#1b7837",
 }
 
 

@@ -11,7 +11,10 @@ from studies.recorded_settings import recorded_settings
 from studies.runner import line_of, run_method
 
 N_SEEDS = 10
-N_SEEDS_OF = {"bktf-first": 4, "botorch": 4, "skopt": 4, "smac": 2}  # recorded only, and slow ones
+# Recorded only, and slow ones
+N_SEEDS_OF = {"bktf-first": 4, "botorch": 4, "skopt": 4, "smac": 3, "vizier": 1}
+SEPARATE = ("vizier",)  # run only where they are named: they need an environment of their own
+ONLY_KINDS = {"vizier": ("continuous",)}  # of problems; the others have no runs of that method
 RECORDED = ("bktf-first",)  # no more runs of these can be made
 QUICK_BUDGET = 2
 
@@ -36,8 +39,10 @@ def comparison_runs(
 ) -> list[RunKey]:
     """All runs, seed by seed, so that a study that was cut off has whole replications."""
 
-    def is_wanted(method: str, seed: int) -> bool:
+    def is_wanted(method: str, problem: str, seed: int) -> bool:
         if quick and method in RECORDED:
+            return False
+        if not has_runs(method, COMPARISON_PROBLEMS[problem].kind):
             return False
         is_asked_for = n_seeds is not None and method not in RECORDED
         return is_asked_for or seed < N_SEEDS_OF.get(method, N_SEEDS)
@@ -53,8 +58,13 @@ def comparison_runs(
         for seed in range(n_seeds or (1 if quick else N_SEEDS))
         for problem in problems
         for method in methods
-        if is_wanted(method, seed)
+        if is_wanted(method, problem, seed)
     ]
+
+
+def has_runs(method: str, kind: str) -> bool:
+    """Whether a method is run on problems of this kind; "all" are all kinds."""
+    return kind in ONLY_KINDS.get(method, (kind,))
 
 
 def run_comparison(key: RunKey) -> Line:

@@ -11,7 +11,7 @@ from studies.comparison import goals, tables, variants
 from studies.comparison.calibration import MODELS, calibration_runs, run_calibration
 from studies.comparison.figures import regret_curves
 from studies.comparison.own_table import OwnTable, own_runs, own_table, work_on
-from studies.comparison.runs import comparison_runs, run_comparison
+from studies.comparison.runs import SEPARATE, comparison_runs, run_comparison
 from studies.lines import Line
 from studies.methods import COMPARISON_METHODS, MODULES
 from studies.problems import COMPARISON_PROBLEMS, DEVELOPMENT, TEST, ComparisonProblem
@@ -53,6 +53,11 @@ class ComparisonRequest(Request):
         return [m for m in COMPARISON_METHODS if m == "random" or m in chosen]
 
     @property
+    def run_methods(self) -> list[str]:
+        """Those of which missing runs are made."""
+        return [m for m in self.wanted_methods if m not in SEPARATE or m in self.methods]
+
+    @property
     def wanted_problems(self) -> list[ComparisonProblem]:
         """In the usual order."""
         chosen = self.problems or (QUICK_PROBLEMS if self.quick else tuple(COMPARISON_PROBLEMS))
@@ -80,7 +85,7 @@ def check(request: ComparisonRequest) -> None:
     if not request.wanted_problems:
         asked = ", ".join(request.problems)
         raise ValueError(f"no problem of the {request.half} half was asked for; got {asked}")
-    needed = {m: MODULES[m] for m in request.wanted_methods if m in MODULES}
+    needed = {m: MODULES[m] for m in request.run_methods if m in MODULES}
     absent = [m for m, module in needed.items() if not _is_installed(module)]
     if absent and not request.tables_only:
         raise ValueError(
@@ -108,10 +113,14 @@ def compare(request: ComparisonRequest) -> None:
         return
     methods, problems = request.wanted_methods, request.wanted_problems
     names = [p.name for p in problems]
-    runs = comparison_runs(methods, names, request.n_seeds, request.quick)
+    runs = comparison_runs(request.run_methods, names, request.n_seeds, request.quick)
     lines = request.lines("compare", runs, run_comparison)
     if not lines:
         return
+    separate = [m for m in methods if m not in request.run_methods]
+    recorded = comparison_runs(separate, names, request.n_seeds, request.quick)
+    path = request.path("compare")
+    lines += run_missing(path, recorded, run_comparison, request.n_jobs, only_read=True)
     models = [m for m in MODELS if m in methods]
     n_seeds = request.n_seeds_or(N_CALIBRATION_SEEDS)
     fits = calibration_runs(names, models, n_seeds, request.quick)
@@ -150,7 +159,7 @@ def show_half(
 def show_own_table(request: ComparisonRequest, table: OwnTable) -> None:
     """The methods on a table of the user's; its lines have a file of their own."""
     problem = table.problem(request.quick)
-    methods = request.wanted_methods
+    methods = request.run_methods
     runs = own_runs(problem, methods, request.n_seeds, request.quick)
     lines = request.lines("own_tables", runs, work_on(problem))
     title = f"{problem.title}: mean best value, and paired differences of regret"

@@ -7,6 +7,7 @@ import numpy as np
 
 from studies.comparison.calibration import LEVELS
 from studies.comparison.rankings import SHARES, PairedComparison, compare_pair, normalised, rankings
+from studies.comparison.runs import has_runs
 from studies.lines import Line, lines_of
 from studies.methods import COMPARISON_METHODS
 from studies.problems import ComparisonProblem
@@ -28,7 +29,7 @@ def _complete(
     missing = [
         f"{COMPARISON_METHODS[m].title} ({kind}: {counts[m]} of {len(problems)})"
         for m in methods
-        if counts[m] < len(problems)
+        if counts[m] < len(problems) and has_runs(m, kind)
     ]
     return [m for m in methods if counts[m] == len(problems)], missing
 

@@ -16,6 +16,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 
 from studies.methods.optuna_samplers import bktf_method, sampler_method
 from studies.methods.protocol import Method, MethodEntry
+from studies.methods.vizier_designer import VizierMethod
 from studies.problems import Floats, Params, Problem, UnitCube
 
 
@@ -23,7 +24,8 @@ from studies.problems import Floats, Params, Problem, UnitCube
 class BoTorchMethod:
     """BoTorch's SingleTaskGP and LogEI; whole numbers are rounded.
 
-    Its mixed kernel and optimiser are used where there are categories.
+    Its mixed kernel is used where there are categories, and its mixed optimiser where there is one.
+    With several categories all points of the space are compared: only tables have so many.
     """
 
     problem: Problem
@@ -42,7 +44,7 @@ class BoTorchMethod:
         from botorch.acquisition import LogExpectedImprovement
         from botorch.fit import fit_gpytorch_mll
         from botorch.models import MixedSingleTaskGP, SingleTaskGP
-        from botorch.optim import optimize_acqf, optimize_acqf_mixed
+        from botorch.optim import optimize_acqf, optimize_acqf_discrete, optimize_acqf_mixed
         from gpytorch.mlls import ExactMarginalLogLikelihood
 
         cube = UnitCube(self.problem.space)
@@ -64,8 +66,11 @@ class BoTorchMethod:
             ]
             bounds = torch.tensor([[0.0] * len(high), high], dtype=torch.float64)
             settings = {"bounds": bounds, "q": 1, "num_restarts": 10, "raw_samples": 512}
-            if cube.categorical:
-                index = cube.categorical[0]  # the problems have one category at most
+            if len(cube.categorical) > 1:
+                choices = torch.tensor(np.array(cube.all_points()))
+                found, _ = optimize_acqf_discrete(acquisition, q=1, choices=choices)
+            elif cube.categorical:
+                index = cube.categorical[0]
                 fixed = [{index: float(i)} for i in range(int(high[index]) + 1)]
                 found, _ = optimize_acqf_mixed(acquisition, fixed_features_list=fixed, **settings)
             else:
@@ -218,6 +223,7 @@ COMPARISON_METHODS: dict[str, MethodEntry[Problem]] = {
     "botorch": _package("BoTorch LogEI", BoTorchMethod, "botorch", "gpytorch", "torch"),
     "skopt": _package("scikit-optimize", SkoptMethod, "scikit-optimize", "scikit-learn"),
     "smac": _package("SMAC3", SmacMethod, "smac", "ConfigSpace"),
+    "vizier": _package("Vizier", VizierMethod, "google-vizier", "jax"),
 }
 MODULES = {  # what a method needs besides Optuna
     "gp": "torch",
@@ -225,4 +231,5 @@ MODULES = {  # what a method needs besides Optuna
     "botorch": "botorch",
     "skopt": "skopt",
     "smac": "smac",
+    "vizier": "vizier",
 }

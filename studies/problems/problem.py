@@ -1,5 +1,6 @@
 """One record for every problem: a search space, a function to minimise, a known optimum."""
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -104,6 +105,18 @@ class UnitCube:
         """Indices of the categorical parameters."""
         types = enumerate(self.space.values())
         return [d for d, dist in types if isinstance(dist, CategoricalDistribution)]
+
+    def all_points(self) -> Floats:
+        """The coordinates (N, D) of every point of a finite space."""
+        axes = []
+        for dist in self.space.values():
+            if isinstance(dist, CategoricalDistribution):
+                axes.append([float(i) for i in range(len(dist.choices))])
+            else:
+                assert isinstance(dist, IntDistribution)
+                values = range(dist.low, dist.high + 1, dist.step)
+                axes.append([_coordinate(dist, value) for value in values])
+        return np.array(list(itertools.product(*axes)))
 
     def to_numbers(self, params: Params) -> Floats:
         """The coordinates (D,) of a point."""
