@@ -28,7 +28,7 @@ QUICK_PROBLEMS = (
     "circuit",
     "table-forest-diabetes",
 )
-N_CALIBRATION_SEEDS = 3
+N_CALIBRATION_SEEDS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,10 +180,9 @@ def show_variants(request: ComparisonRequest) -> None:
     n_seeds = request.n_seeds_or(variants.N_SEEDS)
     runs = variants.variant_runs(n_seeds, request.quick)
     lines = request.lines("bktf_variants", runs, variants.run_variant)
-    names = [p.name for p in COMPARISON_PROBLEMS.values() if p.half == DEVELOPMENT]
-    default_runs = comparison_runs(["bktf", "random"], names, None, request.quick)
+    beside = variants.default_runs(request.quick)
     path = request.path("compare")
-    default = run_missing(path, default_runs, run_comparison, request.n_jobs, only_read=True)
+    default = run_missing(path, beside, run_comparison, request.n_jobs, only_read=True)
     title = "Other settings, on the development half"
     table = variants.variants_table([*default, *lines], n_seeds)
     request.show("bktf_variants", title, table)

@@ -13,7 +13,7 @@ import numpy as np
 from bktf import BKTFSampler, Priors
 from bktf.engine import EngineSettings, make_settings
 from studies.comparison.rankings import normalised
-from studies.comparison.runs import run_entry, settings_of
+from studies.comparison.runs import comparison_runs, run_entry, settings_of
 from studies.comparison.tables import KINDS
 from studies.lines import Line, RunKey, lines_of
 from studies.methods import Method, MethodEntry, OptunaMethod
@@ -61,9 +61,23 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # what it is, what differs 
 }
 
 
+# All were made before the choice became pessimistic at first, the default beside them too.
+BEFORE = {"optimism": 1.0}
+
+
 def strategy_of(name: str) -> EngineSettings:
     """The settings of a variant."""
-    return make_settings("default", VARIANTS[name][1])
+    return make_settings("default", VARIANTS[name][1] | BEFORE)
+
+
+def default_runs(quick: bool) -> list[RunKey]:
+    """The runs of the default and of random search that variants are compared with."""
+    names = [p.name for p in COMPARISON_PROBLEMS.values() if p.half == DEVELOPMENT]
+    strategy = {"strategy": recorded_settings(make_settings("default", BEFORE))}
+    return [
+        {**key, "settings": key["settings"] | (strategy if key["method"] == "bktf" else {})}
+        for key in comparison_runs(["bktf", "random"], names, None, quick)
+    ]
 
 
 def variant_runs(n_seeds: int, quick: bool) -> list[RunKey]:

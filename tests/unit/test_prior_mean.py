@@ -11,7 +11,7 @@ import bktf
 from bktf.engine import Engine, EngineSettings, History, Objective, make_settings
 from bktf.engine.prior_mean import (
     AVERAGE_POINTS,
-    MIN_ORDERED,
+    MIN_DIMS,
     WORST_POINTS,
     default_optimism,
     posterior_for_choice,
@@ -37,16 +37,15 @@ def settings(**changes: Any) -> EngineSettings:
 
 
 def test_the_rule_by_observations_dimensions_and_levels() -> None:
-    for n_dims in (MIN_ORDERED, 10, 100):
-        assert default_optimism(2, n_dims, 0) == 0.0
-        assert default_optimism(WORST_POINTS * n_dims, n_dims, 0) == 0.0
+    for n_dims in (MIN_DIMS, 10, 100):
+        assert default_optimism(2, n_dims, False) == 0.0
+        assert default_optimism(WORST_POINTS * n_dims, n_dims, False) == 0.0
         middle = (WORST_POINTS + AVERAGE_POINTS) * n_dims // 2
-        assert default_optimism(middle, n_dims, 0) == pytest.approx(0.5)
-        assert default_optimism(AVERAGE_POINTS * n_dims, n_dims, 0) == 1.0
-        assert default_optimism(10_000, n_dims, 0) == 1.0
-    assert default_optimism(5, MIN_ORDERED - 1, 0) == 1.0
-    assert default_optimism(5, MIN_ORDERED, MIN_ORDERED + 1) == 1.0
-    assert default_optimism(5, MIN_ORDERED, MIN_ORDERED) == 0.0
+        assert default_optimism(middle, n_dims, False) == pytest.approx(0.5)
+        assert default_optimism(AVERAGE_POINTS * n_dims, n_dims, False) == 1.0
+        assert default_optimism(10_000, n_dims, False) == 1.0
+        assert default_optimism(2, n_dims, True) == 1.0
+    assert default_optimism(5, MIN_DIMS - 1, False) == 1.0
 
 
 def test_the_conditional_process_is_that_of_the_shifted_values() -> None:
@@ -107,6 +106,12 @@ def test_the_default_follows_the_rule_and_other_acquisitions_and_ranks_are_left_
     few = fitted(n_dims=3, n=10)
     assert posterior_for_choice(few, 10, settings()) is few
     assert posterior_for_choice(wide, 10, make_settings("paper", {})) is wide
+    rng = np.random.default_rng(seeded(1))
+    X = np.concatenate((rng.random((10, 4)), rng.integers(0, 3, (10, 1))), axis=1)
+    axes = [*[np.linspace(0.0, 1.0, 9)] * 4, np.arange(3.0)]
+    kernels = [*[None] * 4, "categorical"]
+    with_levels = bktf.fit(axes, X, X.sum(axis=1), rank=math.inf, kernel=kernels, seed=seeded(1))
+    assert posterior_for_choice(with_levels, 10, settings()) is with_levels
     finite = bktf.fit(
         [np.arange(4.0)] * 4,
         np.array([[0.0] * 4, [1.0] * 4, [3.0] * 4]),

@@ -14,19 +14,18 @@ import math
 from bktf.engine.settings import EngineSettings
 from bktf.surrogate import Posterior, around_mean
 
-MIN_ORDERED = 4  # parameters with an order from which on the choice is pessimistic
+MIN_DIMS = 4  # parameters from which on the choice is pessimistic
 # Observations for each parameter up to which the mean is the worst, and from which the average
 WORST_POINTS, AVERAGE_POINTS = 5, 15
 
 
-def default_optimism(n: int, n_ordered: int, n_levels: int) -> float:
+def default_optimism(n: int, n_dims: int, has_levels: bool) -> float:
     """Where the mean lies between the worst (0) and the average (1), after n observations.
 
-    It is the average with few ordered parameters, where little is unknown, and where most
-    parameters are unordered categories: what is unknown there are levels that nobody has tried.
+    It is the average with few parameters, where little is unknown, and where a parameter is an
+    unordered category: what is unknown there are levels that nobody has tried.
     """
-    n_dims = n_ordered + n_levels
-    if n_ordered < MIN_ORDERED or n_levels > n_ordered:
+    if n_dims < MIN_DIMS or has_levels:
         return 1.0
     share = (n / n_dims - WORST_POINTS) / (AVERAGE_POINTS - WORST_POINTS)
     return min(max(share, 0.0), 1.0)
@@ -44,8 +43,7 @@ def posterior_for_choice(posterior: Posterior, n: int, settings: EngineSettings)
     if optimism is None and settings.acquisition != "ei":  # measured with EI only
         return posterior
     if optimism is None:
-        n_levels = int(process.on_levels.sum())
-        optimism = default_optimism(n, len(posterior.grid) - n_levels, n_levels)
+        optimism = default_optimism(n, len(posterior.grid), bool(process.on_levels.any()))
     if optimism == 1.0:
         return posterior
     # The worst value may be bad luck. So it is the worst mean at an observation.
