@@ -14,6 +14,7 @@ from benchmarks.hard_use.__main__ import tables as hard_use_tables
 from benchmarks.peers import LINES as PEERS_LINES
 from benchmarks.peers import peers_table
 from benchmarks.prior_mean import tables as prior_mean_tables
+from benchmarks.twenty_dims import tables as twenty_dims_tables
 from conftest import ROOT
 from studies.comparison import __main__ as comparison
 from studies.lines import Line, append_line, key_of, read_lines
@@ -41,7 +42,7 @@ def redrawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, table in any_size_tables(read_lines(ANY_SIZE_LINES)).items():
         path = folder / "tables" / f"any_size_{name}.md"
         path.write_text(table + "\n", encoding="utf-8")
-    for name, table in prior_mean_tables().items():
+    for name, table in (prior_mean_tables() | twenty_dims_tables()).items():
         (folder / "tables" / f"{name}.md").write_text(table + "\n", encoding="utf-8")
     costs = folder / "tables" / "peers.md"
     costs.write_text(peers_table(read_lines(PEERS_LINES)) + "\n", encoding="utf-8")
