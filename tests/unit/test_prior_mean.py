@@ -141,14 +141,18 @@ def test_the_worst_is_no_single_unlucky_value() -> None:
 def test_suggestions_stay_nearer_and_the_stated_improvement_is_that_of_the_reported_model(
     direction: Any,
 ) -> None:
-    """In both directions: the mirrored problem gives points as near, over several histories."""
+    """In both directions.
+
+    The difference of the means of 12 histories is 0.098 with a standard deviation of 0.022 (from 25
+    groups of histories), so chance fails this once in 200,000 runs.
+    """
     sign = 1.0 if direction == "minimize" else -1.0
     named: dict[str, Any] = {
         f"x{d}": optuna.distributions.FloatDistribution(0, 1) for d in range(8)
     }
     parameters = parameters_of(named, frozenset())
     distances: dict[float, list[float]] = {0.0: [], 1.0: []}
-    for seed in range(6):
+    for seed in range(12):
         rng = np.random.default_rng([seeded(4), seed])
         X = 0.3 + 0.4 * rng.random((12, 8))
         objective = Objective(direction=direction)
