@@ -33,6 +33,8 @@ def recorded_settings(settings: EngineSettings) -> dict[str, Any]:
         "noise_std": components.noise_std,
         "adapt_rank": components.adapt_rank,
         "offsets": components.offsets,
+        # The first lines are of 1.0 and do not name it.
+        **({} if settings.optimism == 1.0 else {"optimism": settings.optimism}),
     }
 
 

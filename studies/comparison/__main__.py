@@ -48,7 +48,13 @@ def make_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the part of the comparison that the options name."""
-    options = make_parser().parse_args(arguments)
+    parser = make_parser()
+    options = parser.parse_args(arguments)
+    if options.table is None and (options.target is not None or options.maximize):
+        parser.error("--target and --maximize are of a table of your own: give --table FILE too")
+    others = options.goals or options.variants or options.half or options.problems
+    if options.table is not None and others:
+        parser.error("--table is compared alone: leave out --goals, --variants, --half, --problems")
 
     def work() -> None:
         # --help needs none of it

@@ -49,24 +49,36 @@ def read_own_table(
     Larger targets are better where `is_maximized`; the problem then has their negatives. Its title
     names the file and a checksum of what it holds, so that another table is another problem.
     """
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
-        head = next(reader, [])
-        rows = [row for row in reader if any(cell.strip() for cell in row)]
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file)
+            head = next(reader, [])
+            rows = [row for row in reader if any(cell.strip() for cell in row)]
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} must be a text file in UTF-8; save it as CSV UTF-8") from None
+    wanted = "" if target is None else f"{target!r} and "
     target = head[-1] if target is None and head else target
     if target not in head or len(head) < 2 or len(set(head)) < len(head):
         raise ValueError(
-            f"{path} must have a first line of different column names, with {target!r} and at "
-            f"least one parameter; got {', '.join(head) or 'nothing'}"
+            f"{path} must have a first line of different column names, separated by commas, with "
+            f"{wanted}at least one parameter beside the target; got {', '.join(head) or 'nothing'}"
         )
     short = next((i for i, row in enumerate(rows, 2) if len(row) != len(head)), None)
     if short is not None or not rows:
         where = f"line {short} has another number" if rows else "there are none"
         raise ValueError(f"{path} must have rows of {len(head)} cells; {where}")
+    blank = next((i for i, row in enumerate(rows, 2) if not all(c.strip() for c in row)), None)
+    if blank is not None:
+        raise ValueError(f"{path} must have a value in every cell; line {blank} has an empty one")
     columns = dict(zip(head, zip(*rows, strict=True), strict=True))
     values = _numbers(columns.pop(target))
     if values is None:
         raise ValueError(f"{path}: every {target!r} must be a finite number")
+    if np.median(values) == (values.max() if is_maximized else values.min()):
+        raise ValueError(
+            f"{path}: fewer than half of the values of {target!r} must be the best one, or random "
+            "search cannot miss it and there is nothing to compare"
+        )
     signed = -values if is_maximized else values
     grid, cells = {}, []
     for name, column in columns.items():

@@ -14,7 +14,8 @@ import bktf
 from bktf.engine import MAX_PARAMETER_POINTS
 from bktf.optuna_sampler import published_parameters
 from bktf.optuna_sampler.messages import Messages
-from bktf.optuna_sampler.published_parameters import KEY, N_LATEST, read_parameters
+from bktf.optuna_sampler.published_parameters import KEY, N_LATEST, read_parameters, space_key
+from bktf.spaces import parameters_of
 from bktf.surrogate import uses_mode
 from seeds import seeded
 
@@ -151,20 +152,41 @@ def test_a_suggestion_depends_on_seed_number_and_storage_alone(tmp_path: Any) ->
     assert copy.ask(space(2)).params == first
 
 
+def damaged_record(**changes: Any) -> str:
+    """What a trial of `long_study` may publish, with some entries replaced."""
+    sound = {"version": published_parameters.VERSION, "space": "s", "warped": False}
+    return json.dumps(sound | {"logs": [0.1, 0.1, 0.0, 0.0, 1.0]} | changes)
+
+
+def test_a_record_without_changes_is_sound() -> None:
+    """Otherwise the cases of damaged ones would say nothing."""
+    study = long_study()
+    last = ask(study, published=damaged_record())
+    trials = {t.number: t for t in study.trials}
+    assert read_parameters(trials, last.number + 1, "s", Messages(), "s") is not None
+
+
 @pytest.mark.parametrize(
     "damaged",
     [
         "",
         "no json",
         "[1, 2]",
-        '{"version": 2, "space": "s"}',
-        '{"version": 99, "space": "s", "logs": [0.1, 0.2]}',
-        '{"version": 2, "space": "s", "logs": "abc"}',
-        '{"version": 2, "space": "s", "logs": [1e9, 0, 0, 0, 0]}',
-        '{"version": 2, "space": "s", "logs": [NaN, 0, 0, 0, 0]}',
-        '{"version": 2, "space": "s", "logs": [[0]]}',
-        '{"version": 2, "space": "s", "logs": {"a": 1}}',
-        '{"version": 2, "space": "s", "logs": [0.1, 0, 0, 0, 0]}',  # without "warped"
+        damaged_record(logs=None),
+        damaged_record(version=99),
+        damaged_record(version=1),
+        damaged_record(logs="abc"),
+        damaged_record(logs=[1e9, 0, 0, 0, 0]),
+        damaged_record(logs=[10**400, 0, 0, 0, 0]),
+        damaged_record(logs=[math.nan, 0, 0, 0, 0]),
+        damaged_record(logs=[]),
+        damaged_record(logs=[[0]]),
+        damaged_record(logs={"a": 1}),
+        damaged_record(warped=None),
+        damaged_record(warped="false"),
+        damaged_record(warped=[0]),
+        damaged_record(warped=7),
+        damaged_record().replace("warped", "curved"),
         7,
         None,
     ],
@@ -188,6 +210,11 @@ def test_parameters_of_a_space_that_has_changed_are_not_used() -> None:
     wider: dict[str, Any] = {"x0": FloatDistribution(0.0, 2.0), "x1": FloatDistribution(0.0, 1.0)}
     trial = study.ask(wider)
     assert 0.0 <= trial.params["x0"] <= 2.0
+    trials = {t.number: t for t in study.trials[:-1]}
+    changed = space_key(parameters_of(wider, frozenset()))
+    assert read_parameters(trials, trial.number, changed, Messages(), "s") is None
+    same = space_key(parameters_of(space(2), frozenset()))
+    assert read_parameters(trials, trial.number, same, Messages(), "s") is not None
 
 
 def test_parameters_of_the_wrong_length_do_no_harm() -> None:

@@ -100,6 +100,22 @@ def test_what_is_no_rank_is_one_clear_line(
 
 
 @pytest.mark.parametrize(
+    ("model", "optimism"),
+    [("", None), ("[model]\noptimism = 0.0\n", 0.0), ("[model]\noptimism = 1\n", 1.0)],
+)
+def test_optimism_reaches_the_engine(tmp_path: Path, model: str, optimism: float | None) -> None:
+    space = read_lab_space(files(tmp_path, model)[0])
+    assert make_engine(space, 0).settings.optimism == optimism
+
+
+@pytest.mark.parametrize("optimism", ["-0.5", "2", '"high"', "nan", "true"])
+def test_what_is_no_optimism_is_one_clear_line(tmp_path: Path, optimism: str) -> None:
+    space, _ = files(tmp_path, f"[model]\noptimism = {optimism}\n")
+    with pytest.raises(LabError, match=r"\[model\] optimism must be a number from 0.0 .*; got "):
+        read_lab_space(space)
+
+
+@pytest.mark.parametrize(
     ("model", "message"),
     [
         (

@@ -72,6 +72,9 @@ def test_the_comparison_runs_on_it_and_leaves_its_own_lines_alone(tmp_path: Path
         ([*full_rows()[1:], "K2CO3,90,high"], "base,temperature,yield", None, "finite number"),
         ([], "base,temperature,yield", None, "there are none"),
         ([], "", None, "got nothing"),
+        (["KOAc;90;5"], "base;temperature;yield", None, "separated by commas"),
+        ([*full_rows()[1:], "K2CO3,,5"], "base,temperature,yield", None, "line 10 has an empty"),
+        (["a,1", "b,1", "c,1"], "base,yield", None, "nothing to compare"),
     ],
 )
 def test_a_table_that_is_none_is_refused_in_one_line(
@@ -88,6 +91,27 @@ def test_a_table_that_is_none_is_refused_in_one_line(
     said = capsys.readouterr().err.strip().split("\n")
     assert len(said) == 1
     assert message in said[0]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--maximize"], ["--target", "yield"], ["--goals", "--table", "t.csv"]]
+)
+def test_options_of_a_table_need_one_and_nothing_else(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        comparison.main([*arguments, "--results", str(tmp_path)])
+    assert ended.value.code == 2
+    assert "--table" in capsys.readouterr().err
+
+
+def test_a_file_in_another_encoding_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "latin.csv"
+    path.write_bytes("base,Ausbeute\nä,1\n".encode("latin-1"))
+    assert comparison.main(["--table", str(path), "--results", str(tmp_path)]) == 2
+    assert "latin.csv must be a text file in UTF-8" in capsys.readouterr().err
 
 
 def test_a_file_that_is_not_there_is_one_line(

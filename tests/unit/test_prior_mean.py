@@ -167,9 +167,27 @@ def test_suggestions_stay_nearer_and_the_stated_improvement_is_that_of_the_repor
             distances[optimism].append(float(np.abs(chosen.point - best).max()))
             assert model.posterior is not None
             stated = model.posterior.expected_improvement(chosen.point[None])[0]
-            if optimism < 1.0:  # otherwise it is that of the search, over fewer draws
-                assert chosen.expected_improvement == pytest.approx(stated)
+            assert chosen.expected_improvement == pytest.approx(stated)
     assert np.mean(distances[0.0]) < np.mean(distances[1.0])
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+def test_the_stated_improvement_keeps_its_size_at_both_ends_of_double_precision(
+    size: float,
+) -> None:
+    rng = np.random.default_rng(seeded(5))
+    X, new = rng.random((12, 4)), rng.random((3, 4))
+    y = X.sum(axis=1)
+    axes = [np.linspace(0.0, 1.0, 9)] * 4
+    usual, extreme = (
+        bktf.fit(axes, X, values, rank=math.inf, n_sweeps=20, n_burn_in=12, seed=seeded(5))
+        for values in (y, size * y)
+    )
+    for pending in (None, rng.random((1, 4))):
+        expected = size * usual.expected_improvement(new, pending=pending)
+        found = extreme.expected_improvement(new, pending=pending)
+        assert np.all(np.isfinite(found))
+        np.testing.assert_allclose(found, expected, rtol=1e-2, atol=1e-6 * size)
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, math.nan, "high", True])

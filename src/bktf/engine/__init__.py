@@ -18,6 +18,7 @@ from bktf.engine.settings import (
     EngineSettings,
     Objective,
     check_choice,
+    check_optimism,
     make_settings,
     seed_for,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "Observations",
     "Suggestion",
     "check_choice",
+    "check_optimism",
     "fit_surrogate",
     "improvement_baseline",
     "make_settings",

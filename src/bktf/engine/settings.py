@@ -82,7 +82,7 @@ class EngineSettings:
         if self.n_startup_trials is not None:
             whole_number("n_startup_trials", self.n_startup_trials, 0, MAX_TRIALS)
         check_beta(self.beta)
-        _check_optimism(self.optimism)
+        check_optimism(self.optimism)
         if self.rank != AUTO:
             _check_setting_of_rank(self.rank)
         if self.rank not in (AUTO, math.inf, self.components.rank):
@@ -172,7 +172,7 @@ def _check_setting_of_rank(rank: object) -> None:
         raise ValueError(str(error).replace("or math.inf", '"auto", or math.inf')) from None
 
 
-def _check_optimism(optimism: object) -> None:
+def check_optimism(optimism: object) -> None:
     """Refuse what is no place between the worst and the average."""
     is_number = isinstance(optimism, int | float | np.number) and not isinstance(optimism, bool)
     if optimism is not None and not (is_number and 0.0 <= optimism <= 1.0):  # type: ignore[operator]

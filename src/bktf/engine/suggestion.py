@@ -57,6 +57,7 @@ class Model:
     chance: Chance | None = None  # of success; None where nothing failed
     free: frozenset[int] = frozenset()  # axes of continuous parameters
     n_outliers: int = 0
+    n_values: int = 0  # without outliers
     n_unseen: int = 0  # values that the surrogate does not see, because there are too many
     has_fewer_for_parameters: bool = False  # kernel parameters are learned from a subset
     fit_rank: Callable[[float], Posterior] | None = None  # the surrogate of another rank
@@ -151,6 +152,7 @@ class Engine:
             chance=chance,
             free=self._continuous_axes(),
             n_outliers=int(is_outlier.sum()),
+            n_values=len(kept) + n_unseen,
             n_unseen=n_unseen + len(y) - len(posterior.y),
             has_fewer_for_parameters=rank == math.inf and len(y) > MAX_PARAMETER_POINTS,
             fit_rank=fit_rank,
@@ -222,8 +224,7 @@ class Engine:
         # As read and as moved onto the axes: the search compares points of the axes.
         avoid = np.concatenate((model.tried, tried))
         exclude = np.concatenate((model.history.tried, model.history.X, _inside(posterior, avoid)))
-        n_seen = len(posterior.y) + model.n_unseen
-        used = posterior_for_choice(posterior, n_seen, settings)
+        used = posterior_for_choice(posterior, model.n_values, settings)
         ask = partial(
             choose,
             used,
@@ -244,13 +245,15 @@ class Engine:
             choice = ask_new()
         is_repeat = choice.point is None
         if is_repeat and not model.free:  # a continuous space is never exhausted
-            choice = ask(exclude=None, pending=None)
+            choice, inside = ask(exclude=None, pending=None), inside[:0]
         if choice.point is None:
             raise NothingFeasible(NOTHING_FOUND)
-        improvement = _plain_improvement(choice, model) if settings.acquisition == "ei" else None
-        if used is not posterior and improvement is not None:  # that of the model that is reported
+        improvement = None
+        if settings.acquisition == "ei" and posterior.rank == math.inf:  # around the average
             best = improvement_baseline(posterior, settings)
             improvement = float(posterior.expected_improvement(choice.point[None], best, inside)[0])
+        elif settings.acquisition == "ei":
+            improvement = _plain_improvement(choice, model)
         return Suggestion(choice.point, improvement, is_repeat, choice.is_poor)
 
     def choose_batch(self, model: Model, number: int, q: int) -> list[Suggestion]:

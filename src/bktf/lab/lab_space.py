@@ -45,6 +45,7 @@ class LabSpace:
     noise: float | None
     repeats: bool
     rank: float | str
+    optimism: float | None
     distributions: dict[str, BaseDistribution]
     ordinal: frozenset[str]
     units: dict[str, str]

@@ -14,7 +14,7 @@ from optuna.distributions import (
 )
 
 from bktf._checks import MAX_RANK
-from bktf.engine import AUTO, Objective
+from bktf.engine import AUTO, Objective, check_optimism
 from bktf.lab.lab_space import (
     SPECIAL_COLUMNS,
     Constraint,
@@ -88,6 +88,7 @@ at_most = 150
 
 # [model]
 # rank = "auto"            # optional: or inf for a Gaussian process, or a number of components
+# optimism = 1.0           # optional: where nothing is known, expect the average; 0.0: the worst
 """
 
 
@@ -128,11 +129,14 @@ def _read_document(document: dict[str, Any]) -> LabSpace:
         raise LabError(f"other_columns must be a list of column names; got {others!r}")
     _check_columns([objective.name, *distributions, *others])
     entries = read_list(document, "constraints")
+    model = read_table_entry(document, "model") if "model" in document else {}
+    check_names(model, {"rank", "optimism"}, "[model]")
     return LabSpace(
         objective=objective,
         noise=noise,
         repeats=repeats,
-        rank=_read_rank(read_table_entry(document, "model")) if "model" in document else AUTO,
+        rank=_read_rank(model),
+        optimism=_read_optimism(model),
         distributions=distributions,
         ordinal=frozenset(ordinal),
         units=units,
@@ -167,8 +171,6 @@ def _read_objective(table: dict[str, Any]) -> tuple[Objective, float | None, boo
 
 def _read_rank(table: dict[str, Any]) -> float | str:
     """The rank of the surrogate: "auto", a whole number or infinity."""
-    where = "[model]"
-    check_names(table, {"rank"}, where)
     rank = table.get("rank", AUTO)
     if rank == AUTO:
         return AUTO
@@ -176,8 +178,19 @@ def _read_rank(table: dict[str, Any]) -> float | str:
         check_rank(rank)
     except ValueError:
         wanted = f'"auto", a whole number from 1 to {MAX_RANK}, or inf'
-        raise LabError(f"{where} rank must be {wanted}; got {rank!r}") from None
+        raise LabError(f"[model] rank must be {wanted}; got {rank!r}") from None
     return float(rank) if rank == math.inf else int(rank)
+
+
+def _read_optimism(table: dict[str, Any]) -> float | None:
+    """What is expected where nothing is known; None for the default rule."""
+    optimism = table.get("optimism")
+    try:
+        check_optimism(optimism)
+    except ValueError:
+        wanted = "a number from 0.0 (the worst result) to 1.0 (the average)"
+        raise LabError(f"[model] optimism must be {wanted}; got {optimism!r}") from None
+    return None if optimism is None else float(optimism)
 
 
 def _check_columns(columns: list[str]) -> None:

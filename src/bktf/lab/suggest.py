@@ -92,7 +92,12 @@ def _answer(space: LabSpace, table_file: Path, q: int, seed: int) -> Answer:
 def make_engine(space: LabSpace, seed: int) -> Engine:
     """The engine with what the space file says."""
     parameters, constants = space.parameters, space.constants
-    given = {"noise_std": space.noise, "allow_repeats": space.repeats, "rank": space.rank}
+    given = {
+        "noise_std": space.noise,
+        "allow_repeats": space.repeats,
+        "rank": space.rank,
+        "optimism": space.optimism,
+    }
     settings = make_settings("default", given)
     feasible = None
     if space.constraints:

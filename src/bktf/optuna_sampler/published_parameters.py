@@ -58,7 +58,7 @@ def read_parameters(
             continue
         try:
             found_space, found = _parse(attributes[KEY])
-        except (KeyError, TypeError, ValueError, RecursionError):
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
             messages.say_once("damaged", study_name, DAMAGED)
             continue
         if found_space == space:
@@ -70,10 +70,11 @@ def _parse(text: str) -> tuple[str, EarlierProcess]:
     """What an attribute holds; raises one of several errors where it is damaged."""
     record = json.loads(text)
     logs = np.array(record["logs"], dtype=float)
-    if record["version"] != VERSION or logs.ndim != 1 or not np.all(np.abs(logs) < MAX_LOG):
-        raise ValueError(f"version must be {VERSION}, and logs numbers; got {record}")
+    is_sound = logs.ndim == 1 and logs.size > 3 and bool(np.all(np.abs(logs) < MAX_LOG))
+    if record["version"] != VERSION or not is_sound or not isinstance(record["warped"], bool):
+        raise ValueError(f"version must be {VERSION}, logs numbers, warped a truth; got {record}")
     start = ProcessStart(logs[:-1], math.exp(logs[-1]))
-    return record["space"], EarlierProcess(start, bool(record["warped"]))
+    return record["space"], EarlierProcess(start, record["warped"])
 
 
 def space_key(parameters: tuple[Parameter, ...]) -> str:

@@ -225,15 +225,18 @@ class Posterior:
         threshold = float(self.y.max() if best is None else best)
         if not math.isfinite(threshold):
             raise ValueError(f"best must be a finite number, in the units of y; got {best!r}")
-        mean, variance = self.moments_by_draw(points)
-        alone = np.asarray(expected_excess(mean - threshold, np.sqrt(variance)).mean(axis=0))
+        # In the model's units, because squares of values near 1e±300 are no numbers.
+        units = self.standardisation
+        best_z = float(units.to_model(np.array(threshold)))
+        mean, variance = self.draws.moments_by_draw(points)
+        alone = units.scale * expected_excess(mean - best_z, np.sqrt(variance)).mean(axis=0)
         if not len(waiting):
-            return alone
+            return np.asarray(alone)
         starts = range(0, len(points), IMPROVEMENT_BLOCK)
         blocks = [points[i : i + IMPROVEMENT_BLOCK] for i in starts]
-        found = [self._improvement_beyond(waiting, block, threshold) for block in blocks]
-        beyond = np.concatenate((np.empty(0), *found))
+        found = [self._improvement_beyond(waiting, block, best_z) for block in blocks]
         # Pending points never add improvement; the Monte-Carlo error alone could.
+        beyond = units.scale * np.concatenate((np.empty(0), *found))
         return np.asarray(np.minimum(beyond, alone))
 
     def argmax(
@@ -376,10 +379,11 @@ class Posterior:
         return np.asarray(self.standardisation.scale * np.sqrt(moments.variance))
 
     def _improvement_beyond(self, pending: Floats, points: Floats, best: float) -> Floats:
-        """Expected improvement of points (n, D) over `best` and over f at pending points (p, D)."""
+        """Expected improvement of points (n, D) over `best` and pending ones, without units."""
         together = np.concatenate((pending, points))
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(PENDING_STREAM,)))
-        mean, covariance = self.mean_by_draw(together), self.covariances_by_draw(together)
+        mean = self.draws.moments_by_draw(together).mean
+        covariance = self.draws.covariances_by_draw(together)
         return improvement_beyond(mean, covariance, len(pending), best, rng)
 
     def _unseen_cells(self, rng: np.random.Generator) -> Floats:
