@@ -121,7 +121,7 @@ class BKTFSampler(BaseSampler):
             trials. What is shown is never compressed.
         optimism: what a process that chooses expects where nothing is known, from 0, the worst of
             what was seen, to 1, the average. By default of "ei" with four or more parameters, all
-            ordered, 0 at first and 1 from 15 trials for each parameter on; otherwise 1.
+            ordered, 0 at first and 1 from 15 values for each parameter on; otherwise 1.
         allow_repeats: for noisy objectives: points may be suggested again, and improvement is
             measured from the best posterior mean.
         search_space: the distributions by name, where they are known ahead; then the first trials
