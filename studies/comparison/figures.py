@@ -42,7 +42,9 @@ def regret_curves(
     """
     plt = pyplot()
     reference = reference_of(methods)
-    others = [m for m in methods if m != reference]
+    names = {p.name for p in problems}
+    with_lines = {line["method"] for line in lines if line["problem"] in names}
+    others = [m for m in methods if m != reference and m in with_lines]
     kinds = [kind for kind in KINDS if any(p.kind == kind for p in problems)]
     size = (1.9 * max(len(others), 2) + 0.6, 2.3 * len(kinds) + 0.9)
     figure, panels = plt.subplots(
@@ -58,10 +60,14 @@ def regret_curves(
                 first, second = np.mean(pairs, axis=0)
                 panel.plot(SHARES_SHOWN, second, color=COLOURS[method], lw=1.6)
                 panel.plot(SHARES_SHOWN, first, color=COLOURS[reference], lw=2.2)
+            else:
+                text = "runs are missing" if pairs else "no runs"
+                panel.text(0.5, 0.5, text, ha="center", color="#777777", transform=panel.transAxes)
             _format_panel(panel)
         row[0].set_ylabel(f"{kind}, {len(of_kind)} problems\nmean regret")
     for panel, method in zip(panels[0], others, strict=True):
-        counts = [len(shared_seeds(lines, p, reference, method)) for p in problems]
+        n_shared = [len(shared_seeds(lines, p, reference, method)) for p in problems]
+        counts = [n for n in n_shared if n] or [0]
         panel.set_title(
             f"{COMPARISON_METHODS[method].title}\n(shared seeds: {seed_range(counts)})",
             fontsize=9,
