@@ -8,8 +8,6 @@ not made again.
     python -m benchmarks.prior_mean --tables                 the table of what is recorded
 """
 
-import argparse
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.recorded_study import RecordedStudy
 from bktf import BKTFSampler
 from bktf.engine import make_settings
 from studies.comparison.rankings import SHARES, compare_pair, regrets
@@ -24,12 +23,10 @@ from studies.comparison.runs import run_entry
 from studies.lines import Line, RunKey, lines_of, read_lines
 from studies.methods import Method, MethodEntry, OptunaMethod
 from studies.problems import COMPARISON_PROBLEMS, DEVELOPMENT, ComparisonProblem, Problem
-from studies.runner import run_missing
 from studies.table_writer import markdown
 
 LINES = Path(__file__).parent / "results" / "prior_mean.jsonl"
 COMPARE = Path(__file__).parents[1] / "studies" / "results" / "compare.jsonl"
-TABLE = Path(__file__).parents[1] / "studies" / "results" / "tables" / "prior_mean.md"
 MEANS: dict[str, float | None] = {"average": 1.0, "default": None, "worst": 0.0}
 RECORDED = "with categories"  # the default before it left out spaces with unordered categories
 N_SEEDS = 10
@@ -117,24 +114,9 @@ def tables() -> dict[str, str]:
     return {"prior_mean": table(read_lines(LINES), random)}
 
 
-def main() -> None:
-    """Make the runs that are missing and write the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add = parser.add_argument
-    add("--means", nargs="+", choices=MEANS, default=list(MEANS), help="only these")
-    add("--seeds", type=int, default=N_SEEDS, help=f"runs of each (default: {N_SEEDS})")
-    add("--jobs", type=int, default=2, help="runs at a time")
-    add("--tables", action="store_true", help="write the table of what is recorded, run nothing")
-    asked = parser.parse_args()
-    warnings.simplefilter("ignore")
-    if not asked.tables:
-        run_missing(LINES, all_runs(asked.means, asked.seeds), run_one, asked.jobs)
-    for shown in tables().values():
-        print(shown)
-        TABLE.write_text(shown + "\n", encoding="utf-8")
-
+STUDY = RecordedStudy(
+    __doc__ or "", "--means", list(MEANS), N_SEEDS, LINES, all_runs, run_one, tables
+)
 
 if __name__ == "__main__":
-    main()
+    STUDY.main()

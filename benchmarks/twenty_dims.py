@@ -8,25 +8,22 @@ recorded are not made again.
     python -m benchmarks.twenty_dims --tables              the table of what is recorded
 """
 
-import argparse
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from optuna.distributions import FloatDistribution
 
+from benchmarks.recorded_study import RecordedStudy
 from studies.comparison.rankings import SHARES, compare_pair, regrets
-from studies.comparison.runs import strategy_settings
+from studies.comparison.runs import run_on, strategy_settings
 from studies.lines import Line, RunKey, lines_of, read_lines
 from studies.methods import COMPARISON_METHODS
 from studies.problems import TEST, ComparisonProblem, Floats, Params
 from studies.problems.classics import CLASSICS, Classic, moved
-from studies.runner import line_of, run_method, run_missing
 from studies.table_writer import markdown
 
 LINES = Path(__file__).parent / "results" / "twenty_dims.jsonl"
-TABLE = Path(__file__).parents[1] / "studies" / "results" / "tables" / "twenty_dims.md"
 METHODS = ("bktf", "gp", "tpe", "random")
 N_DIMS, BUDGET, N_SEEDS, FIRST_ROTATION = 20, 60, 10, 401
 
@@ -101,9 +98,7 @@ def all_runs(methods: Sequence[str], n_seeds: int) -> list[RunKey]:
 
 def run_one(key: RunKey) -> Line:
     """The line of one run."""
-    problem, entry = PROBLEMS[key["problem"]], COMPARISON_METHODS[key["method"]]
-    run, _ = run_method(problem, entry, key)
-    return line_of(key, problem, run, entry.packages)
+    return run_on(PROBLEMS[key["problem"]], COMPARISON_METHODS[key["method"]], key)
 
 
 def table(lines: Sequence[Line]) -> str:
@@ -131,24 +126,9 @@ def tables() -> dict[str, str]:
     return {"twenty_dims": table(read_lines(LINES))}
 
 
-def main() -> None:
-    """Make the runs that are missing and write the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add = parser.add_argument
-    add("--methods", nargs="+", choices=METHODS, default=METHODS, help="only these")
-    add("--seeds", type=int, default=N_SEEDS, help=f"runs of each (default: {N_SEEDS})")
-    add("--jobs", type=int, default=2, help="runs at a time")
-    add("--tables", action="store_true", help="write the table of what is recorded, run nothing")
-    asked = parser.parse_args()
-    warnings.simplefilter("ignore")
-    if not asked.tables:
-        run_missing(LINES, all_runs(asked.methods, asked.seeds), run_one, asked.jobs)
-    for shown in tables().values():
-        print(shown)
-        TABLE.write_text(shown + "\n", encoding="utf-8")
-
+STUDY = RecordedStudy(
+    __doc__ or "", "--methods", METHODS, N_SEEDS, LINES, all_runs, run_one, tables
+)
 
 if __name__ == "__main__":
-    main()
+    STUDY.main()

@@ -1,20 +1,26 @@
 """The methods on a user's own table: python -m studies.comparison --table file.csv."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from studies.comparison.rankings import SHARES, compare_pair, incumbents
-from studies.comparison.runs import N_SEEDS, N_SEEDS_OF, QUICK_BUDGET, RECORDED, strategy_settings
+from studies.comparison.runs import (
+    N_SEEDS,
+    N_SEEDS_OF,
+    QUICK_BUDGET,
+    RECORDED,
+    run_on,
+    strategy_settings,
+)
 from studies.comparison.tables import reference_of
 from studies.lines import Line, RunKey, lines_of
 from studies.methods import COMPARISON_METHODS
-from studies.problems import ComparisonProblem, Problem
+from studies.problems import ComparisonProblem
+from studies.problems.comparison_problems import in_half
 from studies.problems.own_table import OWN, read_own_table
-from studies.runner import line_of, run_method
 from studies.table_writer import markdown
 
 
@@ -30,8 +36,7 @@ class OwnTable:
         """The problem of the table; it belongs to no half."""
         budget = QUICK_BUDGET if quick else None
         found = read_own_table(self.path, self.target, self.is_maximized, budget)
-        known = {field.name: getattr(found, field.name) for field in fields(Problem)}
-        return ComparisonProblem(**known, half=OWN, group=OWN)
+        return in_half(found, OWN, OWN)
 
 
 def own_runs(
@@ -60,14 +65,7 @@ def own_runs(
 
 def run_own(problem: ComparisonProblem, key: RunKey) -> Line:
     """The line of one run."""
-    entry = COMPARISON_METHODS[key["method"]]
-    run, _ = run_method(problem, entry, key)
-    return line_of(key, problem, run, entry.packages)
-
-
-def work_on(problem: ComparisonProblem) -> partial[Line]:
-    """What makes one run of the problem."""
-    return partial(run_own, problem)
+    return run_on(problem, COMPARISON_METHODS[key["method"]], key)
 
 
 def own_table(

@@ -74,6 +74,10 @@ def run_comparison(key: RunKey) -> Line:
 
 def run_entry(entry: MethodEntry[Problem], key: RunKey) -> Line:
     """The line of one run of a method that need not be in the list."""
-    problem = COMPARISON_PROBLEMS[key["problem"]]
+    return run_on(COMPARISON_PROBLEMS[key["problem"]], entry, key)
+
+
+def run_on(problem: Problem, entry: MethodEntry[Problem], key: RunKey) -> Line:
+    """The line of one run on a problem that need not be in the list either."""
     run, _ = run_method(problem, entry, key)
     return line_of(key, problem, run, entry.packages)

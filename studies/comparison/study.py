@@ -6,11 +6,12 @@ Runs that have a line are not made again.
 import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from studies.comparison import goals, tables, variants
 from studies.comparison.calibration import MODELS, calibration_runs, run_calibration
 from studies.comparison.figures import regret_curves
-from studies.comparison.own_table import OwnTable, own_runs, own_table, work_on
+from studies.comparison.own_table import OwnTable, own_runs, own_table, run_own
 from studies.comparison.runs import SEPARATE, comparison_runs, run_comparison
 from studies.lines import Line
 from studies.methods import COMPARISON_METHODS, MODULES
@@ -161,7 +162,7 @@ def show_own_table(request: ComparisonRequest, table: OwnTable) -> None:
     problem = table.problem(request.quick)
     methods = request.run_methods
     runs = own_runs(problem, methods, request.n_seeds, request.quick)
-    lines = request.lines("own_tables", runs, work_on(problem))
+    lines = request.lines("own_tables", runs, partial(run_own, problem))
     title = f"{problem.title}: mean best value, and paired differences of regret"
     shown = own_table(lines, problem, methods, table.is_maximized)
     request.show(f"own_{table.path.stem}", title, shown)

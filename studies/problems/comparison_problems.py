@@ -192,14 +192,14 @@ _GROUPS: dict[str, dict[str, list[Problem]]] = {
 }
 
 
-def _in_half(problem: Problem, half: str, group: str) -> ComparisonProblem:
+def in_half(problem: Problem, half: str, group: str) -> ComparisonProblem:
     """The problem with its half and group."""
     known = {field.name: getattr(problem, field.name) for field in fields(Problem)}
     return ComparisonProblem(**known, half=half, group=group)
 
 
 COMPARISON_PROBLEMS: dict[str, ComparisonProblem] = {
-    problem.name: _in_half(problem, half, group)
+    problem.name: in_half(problem, half, group)
     for half, groups in _GROUPS.items()
     for group, problems in groups.items()
     for problem in problems

@@ -36,6 +36,12 @@ _REGRESSORS = (
     "boosting",
 )
 
+_DESCENT = {
+    "loss": ("hinge", "log_loss", "modified_huber", "squared_hinge", "perceptron"),
+    "penalty": ("l2", "l1", "elasticnet"),
+    "schedule": ("constant", "optimal", "invscaling", "adaptive"),
+}
+
 # By name of the table: data, and the grid of the steps. Numbers are ordered, strings categories.
 PIPELINES: dict[str, tuple[str, Mapping[str, tuple[Any, ...]]]] = {
     "pipeline-digits": (
@@ -49,9 +55,7 @@ PIPELINES: dict[str, tuple[str, Mapping[str, tuple[Any, ...]]]] = {
     "descent-breast-cancer": (
         "breast_cancer",
         {
-            "loss": ("hinge", "log_loss", "modified_huber", "squared_hinge", "perceptron"),
-            "penalty": ("l2", "l1", "elasticnet"),
-            "schedule": ("constant", "optimal", "invscaling", "adaptive"),
+            **_DESCENT,
             "scaler": ("none", "robust", "quantile"),
             "alpha": (1e-4, 1e-3, 1e-2, 1e-1),
         },
@@ -76,9 +80,7 @@ PIPELINES: dict[str, tuple[str, Mapping[str, tuple[Any, ...]]]] = {
     "descent-digits": (
         "digits",
         {
-            "loss": ("hinge", "log_loss", "modified_huber", "squared_hinge", "perceptron"),
-            "penalty": ("l2", "l1", "elasticnet"),
-            "schedule": ("constant", "optimal", "invscaling", "adaptive"),
+            **_DESCENT,
             "scaler": ("none", "standard", "min-max"),
             "alpha": (1e-5, 1e-4, 1e-3, 1e-2, 1e-1),
         },
