@@ -86,6 +86,7 @@ class BktfOnGrid(ArrayMethod):
             priors=priors,
             warm_start=self.last if settings.pop("warm_start") else None,
             n_threads=1,
+            inference="gibbs",
             **settings,
         )
         return self.last.argmin(self.acquisition, beta=beta, exclude=X)

@@ -182,7 +182,14 @@ def test_a_warm_start_goes_on_where_the_chain_was() -> None:
             np.append(y, 60.0),
         )  # an outlier: mean and scale move
         cold = bktf.fit(
-            axes, X_more, y_more, seed=seeded(k + 1), n_sweeps=1, n_burn_in=0, noise_std=0.5
+            axes,
+            X_more,
+            y_more,
+            seed=seeded(k + 1),
+            n_sweeps=1,
+            n_burn_in=0,
+            noise_std=0.5,
+            inference="gibbs",
         )
         warm = bktf.fit(
             axes,
@@ -193,6 +200,7 @@ def test_a_warm_start_goes_on_where_the_chain_was() -> None:
             n_burn_in=0,
             noise_std=0.5,
             warm_start=first,
+            inference="gibbs",
         )
         error_cold, error_warm = (np.sqrt(np.mean((p.mean(X) - y) ** 2)) for p in (cold, warm))
         log_ratios.append(math.log(error_warm / error_cold))
@@ -229,6 +237,7 @@ def test_a_warm_start_without_a_sweep_between_reproduces_f_up_to_the_shift_of_th
         first.grid,
         state,
         ChainCall(0, rng, rng, rng, threading.Event(), lambda _: None),
+        0,
     )
     gibbs.refresh(problem, state)
     form = problem.values - state.residual

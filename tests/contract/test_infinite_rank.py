@@ -230,11 +230,12 @@ def test_infinity_may_come_from_numpy() -> None:
 
 def test_by_default_the_chains_are_as_long_as_the_rank_needs(posterior: bktf.Posterior) -> None:
     assert tuple(posterior.spec.lengths) == tuple(ModelSpec(rank=math.inf).lengths) == (40, 24, 2)
-    assert tuple(ModelSpec(rank=2).lengths) == (400, 200, 1)
+    assert tuple(ModelSpec(rank=2).lengths) == (48, 32, 32)
+    assert tuple(ModelSpec(rank=2, inference="gibbs").lengths) == (400, 200, 1)
     assert tuple(ModelSpec(rank=math.inf, n_sweeps=50).lengths) == (50, 24, 2)
     assert tuple(ModelSpec(rank=2, n_burn_in=7, n_chains=3).lengths) == (400, 7, 3)
     finite = bktf.fit([AXES[0]], data()[0][:, :1], data()[1], seed=seeded(0))
-    assert (finite.n_draws, tuple(finite.spec.lengths)) == (200, (400, 200, 1))
+    assert (finite.n_draws, tuple(finite.spec.lengths)) == (512, (48, 32, 32))
 
 
 def test_sweeps_below_the_default_burn_in_are_refused() -> None:

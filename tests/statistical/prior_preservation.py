@@ -24,6 +24,7 @@ from bktf.axis_kernels.kernel_spec import AxisKernel, Kernel, resolve_kernels
 from bktf.components import conjugate_updates as conjugate
 from bktf.components import gibbs
 from bktf.components.chain_state import Problem, Work
+from bktf.components.joint_updates import sweep_jointly
 from bktf.gaussian_process import ProcessModel
 from bktf.surrogate.fit_components import make_component_problem, new_state
 from bktf.surrogate.model_spec import ModelSpec
@@ -32,7 +33,7 @@ from bktf.surrogate.priors import Priors
 from seeds import seeded
 
 Floats = NDArray[np.float64]
-UPDATES = ["axes", "noise", "weights", "two sweeps", "covariances", "shrinkage"]
+UPDATES = ["axes", "noise", "weights", "two sweeps", "covariances", "shrinkage", "joint sweeps"]
 KNOWN_NOISE_PRECISION = 4.0
 
 
@@ -48,6 +49,19 @@ class Setup(NamedTuple):
 
     problem: Problem
     priors: Priors
+    power: float = 1.0  # to which the likelihood is raised
+
+    @property
+    def drawn(self) -> Problem:
+        """The problem under whose prior the noise times `power` is drawn.
+
+        A power of a normal density is that of less precise noise times a power of the precision.
+        """
+        n = self.problem.values.size
+        return self.problem._replace(
+            noise_shape=self.problem.noise_shape + 0.5 * (self.power - 1.0) * n,
+            noise_rate=self.problem.noise_rate / self.power,
+        )
 
 
 def make_data(
@@ -73,6 +87,7 @@ def make_setup(
     residual_process: bool = False,
     adapt_rank: bool = False,
     offsets: bool = False,
+    power: float = 1.0,
 ) -> Setup:
     """A problem with random cells: two components of all dimensions, or those of `active`."""
     data = make_data(n, sizes, resolve_kernels(kernel, sizes), noise_known)
@@ -80,7 +95,7 @@ def make_setup(
         rank=2, active=active, priors=PRIORS, shared_lengthscales=shared, residual_process=residual_process, adapt_rank=adapt_rank,
         offsets=offsets,
     )  # fmt: skip
-    return Setup(make_component_problem(spec, data).problem, PRIORS)
+    return Setup(make_component_problem(spec, data).problem, PRIORS, power)
 
 
 def make_work(problem: Problem) -> Work:
@@ -148,7 +163,7 @@ def joint_statistics(problem, state, out):
 
 @compiled
 def apply(update, problem, state, work, rng):
-    """Do one of the updates: 0 all axes, 1 noise, 2 weights, 3 two whole sweeps, 4 covariances, 5 shrinkage."""
+    """Do one of the updates: 0 all axes, 1 noise, 2 weights, 3 two whole sweeps, 4 covariances, 5 shrinkage, 6 two joint sweeps."""
     n_components, n_dims = problem.active.shape
     if update == 0:
         size = n_components if problem.shared else 1
@@ -169,6 +184,9 @@ def apply(update, problem, state, work, rng):
         gibbs.update_covariances(problem, state, False, rng)
     elif update == 5:
         conjugate.update_shrinkage(problem, state, rng)
+    elif update == 6:
+        for _ in range(2):
+            sweep_jointly(problem, state, work, rng)
     else:
         for _ in range(2):
             for position in range(n_dims * (1 if problem.shared else n_components) + 1):
@@ -176,14 +194,14 @@ def apply(update, problem, state, work, rng):
 
 
 @compiled
-def replicate(update, problem, state, work, record, rng):
-    """Fill the record with independent replicates."""
+def replicate(update, drawn, problem, state, work, record, rng):
+    """Fill the record with independent replicates; `drawn` differs from problem in the prior of the noise."""
     n_components, n_dims = problem.active.shape
     kept = np.empty(problem.values.size)
     for k in range(record.noise.size):
-        draw_joint(problem, state, rng)
+        draw_joint(drawn, state, rng)
         joint_statistics(problem, state, record.fresh[k])
-        draw_joint(problem, state, rng)
+        draw_joint(drawn, state, rng)
         apply(update, problem, state, work, rng)
         for i in range(kept.size):
             kept[i] = state.residual[i]
@@ -217,7 +235,7 @@ def replicate(update, problem, state, work, record, rng):
 
 def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[str, float]:
     """Exact p-values of everything that must hold after the update."""
-    problem, priors = setup
+    problem, priors, drawn = setup.problem, setup.priors, setup.drawn
     n_components, n_dims = problem.active.shape
     per_axis = (n_replicates, n_components, n_dims)
     record = Record(
@@ -225,10 +243,13 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
         np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros((n_replicates, n_dims, 3)),
         np.zeros((n_replicates, 5)), np.zeros((n_replicates, 5)), np.zeros((n_replicates, n_dims + 4)), np.zeros(n_replicates),
     )  # fmt: skip
+    state = new_state(problem)
+    state.power[0] = setup.power
     replicate(
         UPDATES.index(update),
+        drawn,
         problem,
-        new_state(problem),
+        state,
         make_work(problem),
         record,
         np.random.default_rng(seeded(seed)),
@@ -239,7 +260,7 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
     }
     if not problem.noise_known:
         p["noise"] = ks(
-            record.noise, stats.gamma(priors.noise_shape, scale=1 / priors.noise_rate).cdf
+            record.noise, stats.gamma(drawn.noise_shape, scale=1 / drawn.noise_rate).cdf
         )
     for c in range(n_components):
         p[f"weight[{c}]"] = ks(record.weights[:, c], stats.norm().cdf)

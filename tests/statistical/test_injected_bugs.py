@@ -33,6 +33,30 @@ FRESH_NOISE = """    trial[n_logs] = math.log(rng.standard_gamma(noise_shape) / 
 # name: (file, [(what stands there, what the bug makes of it)], update that shows it, setup that
 # shows it)
 BUGS = {
+    "a gain that forgets the other factors, drawn together": (
+        "axis_kernels/matern32_block.py",
+        [("            total += direction[k] * (P[2 * k, h] if k < h // 2 else P[h, 2 * k])",
+          "            total += direction[k] * (P[2 * k, h] if k == h // 2 else 0.0)")],
+        "joint sweeps", {},
+    ),
+    "no noise in the simulated observations, drawn together": (
+        "axis_kernels/matern32_block.py",
+        [("targets[j, k] - rng.standard_normal() / math.sqrt(precisions[j, k])", "targets[j, k]")],
+        "joint sweeps", {},
+    ),
+    "offsets counted twice, drawn together": (
+        "components/joint_updates.py",
+        [("targets[j, k] -= directions[j, k, h] * state.offsets[members[h], d]", "targets[j, k] -= 0.0")],
+        "joint sweeps", {"offsets": True},
+    ),
+    "the noise prior as if the likelihood had no power": (
+        "components/gibbs.py",
+        [("problem.noise_shape + 0.5 * (power - 1.0) * problem.values.size", "problem.noise_shape")],
+        "two sweeps", {"power": 0.4},
+    ),
+    "the noise's rate not divided by the power": (
+        "components/gibbs.py", [("problem.noise_rate / power", "problem.noise_rate")], "two sweeps", {"power": 0.4},
+    ),
     "noise precision counted twice in the evidence": (
         "components/gibbs.py",
         [(ON_AXIS, "    lengthscale = update_on_axis(problem, state, d, lengthscale, log_var, directions, "

@@ -125,3 +125,16 @@ def test_the_prior_is_preserved_with_offsets(update: str) -> None:
 
 def test_the_prior_is_preserved_with_everything_together() -> None:
     check("two sweeps", 19, offsets=True, adapt_rank=True, residual_process=True)
+
+
+@pytest.mark.parametrize("power", [1.0, 0.4])
+def test_the_prior_is_preserved_where_factors_are_drawn_together(power: float) -> None:
+    check("joint sweeps", 25, power=power)
+    check("joint sweeps", 26, active=PARTIAL, kernel=["matern32", "matern52"], power=power)
+    check("joint sweeps", 27, active=[*PARTIAL, (0, 1)], offsets=True, power=power)
+
+
+def test_the_prior_is_preserved_under_a_power_of_the_likelihood() -> None:
+    check("two sweeps", 28, power=0.4)
+    check("two sweeps", 29, power=0.4, shared=True, active=PARTIAL)
+    check("two sweeps", 30, power=0.4, residual_process=True)

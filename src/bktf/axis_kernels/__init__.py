@@ -10,7 +10,7 @@ from bktf.axis_kernels.axes import (
     check_points,
 )
 from bktf.axis_kernels.categorical import EXTRA_DOF, MAX_LEVELS
-from bktf.axis_kernels.factor_updates import MATERN52, update_factors
+from bktf.axis_kernels.factor_updates import MATERN32, MATERN52, update_factors
 from bktf.axis_kernels.gaps import plan_between, steps_along
 from bktf.axis_kernels.kernel_spec import KINDS, AxisKernel, Kernel, Periodic, resolve_kernels
 from bktf.axis_kernels.operations import AxisOperations, axis_operations
@@ -18,6 +18,7 @@ from bktf.axis_kernels.operations import AxisOperations, axis_operations
 __all__ = [
     "EXTRA_DOF",
     "KINDS",
+    "MATERN32",
     "MATERN52",
     "MAX_LEVELS",
     "SAME_POINT",

@@ -18,7 +18,7 @@ from bktf._compiled import (
     compiled_part,
     operation,
 )
-from bktf.axis_kernels import categorical, dense, matern32_filter, state_space
+from bktf.axis_kernels import categorical, dense, matern32_block, matern32_filter, state_space
 
 MATERN12 = 1  # Matérn kinds are numbered by the size of their state
 MATERN32 = 2
@@ -99,6 +99,19 @@ def no_update(
     precisions, targets, out, rng,
 ):  # fmt: skip
     return lengthscale
+
+
+_BLOCK = (VECTOR, VECTOR, INTS, CUBE, MATRIX, MATRIX, CUBE, RNG)  # as `matern32_block.draw_block`
+
+
+@operation(VOID, *_BLOCK)
+def draw_together(lengthscales, gaps, steps, directions, precisions, targets, out, rng):
+    matern32_block.draw_block(lengthscales, gaps, steps, directions, precisions, targets, out, rng)
+
+
+@operation(VOID, *_BLOCK)
+def draw_none(lengthscales, gaps, steps, directions, precisions, targets, out, rng):
+    pass
 
 
 _COVARIANCE = (CUBE, INTS, INT, MATRIX, RNG)  # factors, whether each component is used, start, out

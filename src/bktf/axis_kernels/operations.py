@@ -30,16 +30,21 @@ class AxisOperations(NamedTuple):
     markov: Any  # any Matérn, any number of factors
     dense: Any  # any covariance, any number of factors
     categorical: Any  # equal correlation, one factor at a time
+    together: Any  # Matérn 3/2, several factors given their length-scales
     covariance: Any  # writes a draw of the covariance between levels given their factors
 
 
-def axis_operations(kinds: Ints, shared: bool) -> AxisOperations:
-    """The operations for axes of these kinds, with shared length-scales or one per component."""
+def axis_operations(kinds: Ints, shared: bool, joint: bool = False) -> AxisOperations:
+    """The operations for axes of these kinds, with shared length-scales or one per component.
+
+    joint: whether factors with length-scales of their own are also drawn together.
+    """
     matern = kinds <= MATERN52
     default = kinds == MATERN32
     equal = kinds == dense.EQUAL_CORRELATION
     needs_markov = np.any(matern & ~default) or (shared and np.any(default))
     needs_dense = np.any(~matern & ~equal) or (shared and np.any(equal))
+    needs_block = joint and np.any(default)
     none, no_covariance = factor_updates.no_update, factor_updates.no_covariance
     has_full = np.any(kinds == dense.FULL_COVARIANCE)
     return AxisOperations(
@@ -47,6 +52,7 @@ def axis_operations(kinds: Ints, shared: bool) -> AxisOperations:
         factor_updates.update_markov() if needs_markov else none(),
         factor_updates.update_dense() if needs_dense else none(),
         factor_updates.update_categorical() if np.any(equal) else none(),
+        factor_updates.draw_together() if needs_block else factor_updates.draw_none(),
         factor_updates.draw_covariance() if has_full else no_covariance(),
     )
 

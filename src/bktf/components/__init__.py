@@ -5,6 +5,8 @@ from bktf.components.chain_state import Problem, State
 from bktf.components.chains import ChainResult, KnownFactors, run_chain, states_between
 from bktf.components.component_draws import ComponentDraws
 from bktf.components.noise_operations import noise_operations
+from bktf.components.particle_sweeps import sweep_population
+from bktf.components.population import annealed_powers, run_population, stack_states
 from bktf.components.residual_draws import ResidualDraws
 
 __all__ = [
@@ -14,8 +16,12 @@ __all__ = [
     "Problem",
     "ResidualDraws",
     "State",
+    "annealed_powers",
     "gibbs",
     "noise_operations",
     "run_chain",
+    "run_population",
+    "stack_states",
     "states_between",
+    "sweep_population",
 ]

@@ -34,6 +34,7 @@ class Problem(NamedTuple):
     # (≥ 1, ·, ·) covariance matrices given by the user, and buffers for those that are learned
     covariances: Floats
     covariance_index: Ints  # (D,) index of an axis's covariance among them
+    joint: Bools  # (D,) axes whose factors an annealed chain also draws together
     operations: AxisOperations  # updates of length-scales and factors under these kernels
     learned: Bools  # (D,) whether the axis has a length-scale (or the odds of a correlation)
     full: Bools  # (D,) whether it learns a covariance matrix
@@ -68,11 +69,17 @@ class State(NamedTuple):
     weight_vars: Floats  # (R,) of their priors
     shrinkage: Floats  # (R,) the gamma variables, 1 for a component that is not shrunk
     offsets: Floats  # (R, D) 0 where a factor has none
-    noise_precision: Floats  # (1,)
+    noise_precision: Floats  # (1,) times `power`
+    power: Floats  # (1,) to which the likelihood is raised: 1, or less in an annealed chain
     products: Floats  # (R, n) product of the factors at each observation
     residual: Floats  # (n,) values − Σ weight·product − process_values
     process_values: Floats  # (n,) the residual process at the observations; 0 without one
     process_logs: Floats  # (D + 2,) its parameters
+
+    @property
+    def n_particles(self) -> int:
+        """The number of particles of a population, whose arrays have a leading axis."""
+        return len(self.weights)
 
 
 @record

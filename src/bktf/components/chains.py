@@ -118,6 +118,34 @@ def steps_per_sweep(problem: Problem) -> int:
     return int((1 if problem.shared else n_components) * n_dims + 1)
 
 
+def empty_draws(problem: Problem, state_size: int, n_draws: int) -> Draws:
+    """Arrays for this many draws."""
+    n_components, n_dims = problem.active.shape
+    return Draws(
+        np.empty((n_draws, n_components, n_dims)),
+        np.empty((n_draws, n_components, problem.coords.size, state_size)),
+        np.empty((n_draws, n_components)),
+        np.empty((n_draws, n_components)),
+        np.empty((n_draws, n_components, n_dims)),
+        np.empty(n_draws),
+        np.empty((n_draws, n_logs(n_dims))),
+    )
+
+
+def step_cost(problem: Problem) -> float:
+    """Seconds of a step, roughly."""
+    n_components, n_dims = problem.active.shape
+    block = n_components if problem.shared else 1
+    n, n_coords = problem.values.size, problem.coords.size
+    return float(block * (n * PER_OBSERVATION + n_coords / n_dims * PER_POINT))
+
+
+def has_steep_cost(problem: Problem, axes: tuple[Axis, ...]) -> bool:
+    """Whether some cost grows faster than linearly, so that it is measured from a first step."""
+    has_process = problem.process.log_means.size > 0
+    return has_process or any(axis.kernel.is_dense for axis in axes)
+
+
 def run_chain(
     problem: Problem,
     axes: tuple[Axis, ...],
@@ -135,37 +163,33 @@ def run_chain(
     n_sweeps, n_burn_in = sweeps
     chain_rng, fill_rng = rngs
     n_components, n_dims = problem.active.shape
-    n, n_coords, n_kept = problem.values.size, problem.coords.size, n_sweeps - n_burn_in
+    n, n_kept = problem.values.size, n_sweeps - n_burn_in
     block = n_components if problem.shared else 1
     work = Work(
         np.empty((block, n_dims + 1, n)), np.empty((block, n)), np.empty((block, n)), np.empty(n)
     )
-    draws = Draws(
-        np.empty((n_kept, n_components, n_dims)),
-        np.empty((n_kept, n_components, n_coords, state.factors.shape[2])),
-        np.empty((n_kept, n_components)),
-        np.empty((n_kept, n_components)),
-        np.empty((n_kept, n_components, n_dims)),
-        np.empty(n_kept),
-        np.empty((n_kept, n_logs(n_dims))),
-    )
+    draws = empty_draws(problem, state.factors.shape[2], n_kept)
     per_sweep = steps_per_sweep(problem)
 
     def advance(step: int, count: int) -> None:
         gibbs.run(problem, state, work, draws, n_burn_in, per_sweep, step, count, chain_rng)
         progress.report((step + count) // per_sweep - step // per_sweep)
 
-    cost = block * (n * PER_OBSERVATION + n_coords / n_dims * PER_POINT)
-    has_process = problem.process.log_means.size > 0
-    # Costs that grow faster than linearly are measured from a first call of one step.
-    dense = any(axis.kernel.is_dense for axis in axes)
-    run_in_short_calls(
-        n_sweeps * per_sweep,
-        1 if dense or has_process else int(FIRST_CALL / cost),
-        advance,
-        progress.stop,
-    )
+    first = 1 if has_steep_cost(problem, axes) else int(FIRST_CALL / step_cost(problem))
+    run_in_short_calls(n_sweeps * per_sweep, first, advance, progress.stop)
+    return draws_on_axes(problem, axes, observed, draws, progress.stop, fill_rng)
 
+
+def draws_on_axes(
+    problem: Problem,
+    axes: tuple[Axis, ...],
+    observed: tuple[Ints, ...],
+    draws: Draws,
+    stop: threading.Event,
+    fill_rng: np.random.Generator,
+) -> ChainResult:
+    """Draws at observed coordinates, with the factors drawn at all other axis points."""
+    n_kept, n_components = draws.weights.shape
     states = []
     for d, axis in enumerate(axes):
         scaled = axis.scale(axis.points)
@@ -185,7 +209,7 @@ def run_chain(
             scaled[observed[d]],
             np.ascontiguousarray(observed_states),
         )
-        all_states[:, :, new] = states_between(known, scaled[new], progress.stop, fill_rng)
+        all_states[:, :, new] = states_between(known, scaled[new], stop, fill_rng)
         states.append(all_states)
     return ChainResult(
         draws.lengthscales,

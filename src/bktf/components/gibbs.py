@@ -308,12 +308,15 @@ def update_axis(problem, state, work, first, last, d, rng):
 def update_noise_and_weights(problem, state, rng):
     """Draw noise precision and weights, and the residual process if there is one.
 
-    See `residual_process`.
+    See `residual_process`. With the likelihood raised to a power b, the state holds t = b·τ. Given
+    all else t has the density that b = 1 would give under another prior: with the shape
+    a + (b − 1)·n / 2, which may be negative, and the rate divided by b.
     """
-    process = problem.process
+    process, power = problem.process, state.power[0]
     problem.noise_operations.update(
         process.separations, process.on_levels, process.log_means, process.log_vars,
-        problem.noise_shape, problem.noise_rate,
+        problem.noise_shape + 0.5 * (power - 1.0) * problem.values.size,
+        problem.noise_rate / power,
         1 if problem.noise_known else 0, state.weight_vars, problem.values, state.products,
         state.weights, state.process_logs,
         state.noise_precision, state.process_values, state.residual, rng,

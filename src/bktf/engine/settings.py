@@ -25,7 +25,7 @@ BURN_IN = 85  # per cent of the sweeps, where only those are given
 NEEDS_WHOLE_DRAWS = ("max", "thompson")  # acquisitions that search whole surfaces
 
 # What a suggestion needs; `fit` by itself has the paper's lengths at finite rank.
-COMPONENTS = ModelSpec(rank=AUTO_RANK, n_sweeps=400, n_burn_in=340, n_chains=4)
+COMPONENTS = ModelSpec(rank=AUTO_RANK, n_sweeps=400, n_burn_in=340, n_chains=4, inference="gibbs")
 PROCESS = ModelSpec(rank=math.inf)
 
 
@@ -120,6 +120,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "n_sweeps": 400,
         "n_burn_in": 200,
         "n_chains": 1,
+        "inference": "gibbs",
         "startup_beyond_dims": 0,
         "max_startup": MAX_TRIALS,
         "space_filling": False,
@@ -131,7 +132,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 LENGTHS = ("n_sweeps", "n_burn_in", "n_chains")
-OF_COMPONENTS = ("adapt_rank", "offsets", "residual_process")  # fields of ModelSpec at finite rank
+# Fields of ModelSpec at finite rank
+OF_COMPONENTS = ("adapt_rank", "offsets", "residual_process", "inference")
 OF_BOTH = ("priors", "noise_std")  # fields of ModelSpec at every rank
 
 
@@ -153,8 +155,9 @@ def make_settings(preset: str, changes: Mapping[str, Any]) -> EngineSettings:
     lengths = {name: chosen.pop(name) for name in LENGTHS if name in chosen}
     flags = {name: chosen.pop(name) for name in OF_COMPONENTS if name in chosen}
     is_process = rank == math.inf
-    if is_process and (any(flags.values()) or chosen.get("main_effects")):
-        name = next((n for n, on in flags.items() if on), "main_effects")
+    refused = [name for name, on in flags.items() if on and name != "inference"]
+    if is_process and (refused or chosen.get("main_effects")):
+        name = refused[0] if refused else "main_effects"
         raise ValueError(f"{name} is about components, and rank=math.inf has none. Leave it out")
     finite = {"rank": AUTO_RANK if is_process or rank == AUTO else rank, **flags, **both}
     return EngineSettings(

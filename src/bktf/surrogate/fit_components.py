@@ -7,7 +7,7 @@ import numpy as np
 
 from bktf._compiled import LOG_LENGTHSCALE_HIGH, LOG_LENGTHSCALE_LOW, Progress, announce_compilation
 from bktf._typing import Floats, Ints
-from bktf.axis_kernels import Axis, axis_operations, dense, operations, steps_along
+from bktf.axis_kernels import MATERN32, Axis, axis_operations, dense, operations, steps_along
 from bktf.components import (
     ChainResult,
     ComponentDraws,
@@ -15,10 +15,14 @@ from bktf.components import (
     Problem,
     ResidualDraws,
     State,
+    annealed_powers,
     gibbs,
     noise_operations,
     run_chain,
+    run_population,
+    stack_states,
     states_between,
+    sweep_population,
 )
 from bktf.gaussian_process import (
     START_NOISE_PRECISION,
@@ -36,6 +40,7 @@ from bktf.surrogate.run_chains import ChainCall, RunOptions, run_chains
 LENGTHSCALE_RANGE = (np.exp(LOG_LENGTHSCALE_LOW), np.exp(LOG_LENGTHSCALE_HIGH))
 # A warm start whose units of y differ by more than this begins with new weights and noise.
 UNITS_RANGE = (1e-8, 1e8)
+GROUP = 8  # annealed chains that share a thread and its random numbers
 
 
 class ComponentProblem(NamedTuple):
@@ -63,10 +68,11 @@ def fit_components(
     lengths = spec.lengths
     if warm is not None:
         _check_same_model(warm.draws, data.grid, made)
-    announce_compilation(gibbs.run)
+    is_annealed = spec.inference == "annealed"
+    announce_compilation(sweep_population if is_annealed else gibbs.run)
 
-    def chain(call: ChainCall) -> ChainResult:
-        """One chain, from a draw of the prior or from a warm start."""
+    def start(call: ChainCall, number: int) -> State:
+        """The state in which a chain begins: a draw of the prior, or where an earlier fit ended."""
         state = new_state(made.problem)
         if data.noise_precision is not None:
             state.noise_precision[0] = data.noise_precision
@@ -74,12 +80,32 @@ def fit_components(
         if spec.residual_process and data.noise_precision is None:
             state.noise_precision[0] = START_NOISE_PRECISION
         if warm is not None:
-            _resume(warm, made, data.grid, state, call)
+            _resume(warm, made, data.grid, state, call, number)
+        return state
+
+    def chain(call: ChainCall) -> ChainResult:
+        """One chain."""
         sweeps, rngs = (lengths.n_sweeps, lengths.n_burn_in), (call.chain_rng, call.fill_rng)
-        progress = Progress(call.stop, call.report)
+        progress, state = Progress(call.stop, call.report), start(call, call.number)
         return run_chain(made.problem, data.grid, made.observed, state, sweeps, rngs, progress)
 
-    results = run_chains(chain, lengths.n_chains, lengths.n_sweeps, entropy, options)
+    def chains(call: ChainCall) -> ChainResult:
+        """The chains of one group."""
+        first = call.number * GROUP
+        numbers = range(first, min(first + GROUP, lengths.n_chains))
+        population = stack_states([start(call, number) for number in numbers])
+        powers = annealed_powers(lengths.n_sweeps, lengths.n_burn_in)
+        if warm is not None:
+            powers[:] = 1.0
+        schedule, rngs = (powers, lengths.n_burn_in), (call.chain_rng, call.fill_rng)
+        progress = Progress(call.stop, call.report)
+        return run_population(
+            made.problem, data.grid, made.observed, population, schedule, rngs, progress
+        )
+
+    n_calls = -(-lengths.n_chains // GROUP) if is_annealed else lengths.n_chains
+    n_reports = lengths.n_chains * lengths.n_sweeps
+    results = run_chains(chains if is_annealed else chain, n_calls, n_reports, entropy, options)
     _check_finite(spec, results)
     lengthscales = np.concatenate([r.lengthscales for r in results])
     draws = ComponentDraws(
@@ -140,6 +166,8 @@ def make_component_problem(spec: ModelSpec, data: Data) -> ComponentProblem:
     log_means = np.where(equal, priors.correlation_logit_mean, priors.lengthscale_log_mean)
     log_vars = np.where(equal, priors.correlation_logit_var, priors.lengthscale_log_var)
     kinds = np.array([axis.kernel.kind for axis in grid], dtype=np.int64)
+    joint = (kinds == MATERN32) & (active.sum(axis=0) > 1)
+    joint &= spec.inference == "annealed" and not spec.shared_lengthscales
     steps = [steps_along(c) for c in coords]
     problem = Problem(
         values=np.ascontiguousarray(data.values),
@@ -153,7 +181,8 @@ def make_component_problem(spec: ModelSpec, data: Data) -> ComponentProblem:
         periods=np.array([axis.period for axis in grid]),
         covariances=covariances,
         covariance_index=matrix_index,
-        operations=axis_operations(kinds, spec.shared_lengthscales),
+        operations=axis_operations(kinds, spec.shared_lengthscales, bool(joint.any())),
+        joint=joint,
         learned=learned,
         full=full,
         active=active,
@@ -195,6 +224,7 @@ def new_state(problem: Problem) -> State:
         shrinkage=np.ones(n_components),
         offsets=np.zeros((n_components, n_dims)),
         noise_precision=np.ones(1),
+        power=np.ones(1),
         products=np.zeros((n_components, n)),
         residual=np.zeros(n),
         process_values=np.zeros(n),
@@ -233,14 +263,19 @@ def _check_same_model(warm: ComponentDraws, grid: tuple[Axis, ...], made: Compon
 
 
 def _resume(
-    warm: WarmStart, made: ComponentProblem, grid: tuple[Axis, ...], state: State, call: ChainCall
+    warm: WarmStart,
+    made: ComponentProblem,
+    grid: tuple[Axis, ...],
+    state: State,
+    call: ChainCall,
+    number: int,
 ) -> None:
     """Write the last draw of an earlier chain into `state`, in the units of this fit.
 
     At coordinates that the earlier fit did not have, factors are drawn given those it had.
     """
     problem, draws = made.problem, warm.draws
-    k = (call.number % warm.n_chains) * warm.n_kept + warm.n_kept - 1
+    k = (number % warm.n_chains) * warm.n_kept + warm.n_kept - 1
     if np.log10(UNITS_RANGE[0]) < warm.log10_ratio < np.log10(UNITS_RANGE[1]):
         ratio = 10.0**warm.log10_ratio
         state.weights[:] = draws.weights[k] * ratio

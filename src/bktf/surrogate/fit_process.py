@@ -76,7 +76,9 @@ def fit_process(
         first = start_of_chain(problem, data.noise_precision, call.start_rng)
         return run_process_chain(problem, first, sweeps, call.chain_rng, progress)
 
-    chains = run_chains(chain, lengths.n_chains, lengths.n_sweeps, entropy, options)
+    chains = run_chains(
+        chain, lengths.n_chains, lengths.n_chains * lengths.n_sweeps, entropy, options
+    )
     logs = np.concatenate([c.logs for c in chains])
     noise_precision = np.concatenate([c.noise_precision for c in chains])
     return condition_draws(data, logs, noise_precision, entropy)

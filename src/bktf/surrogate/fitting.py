@@ -52,6 +52,7 @@ def fit(
     warm_start: Posterior | None = None,
     n_threads: int | None = None,
     show_progress_bar: bool = False,
+    inference: str = "annealed",
     local: bool | None = None,
 ) -> Posterior:
     """Fit Bayesian kernelized tensor factorization to observations y at points X.
@@ -67,10 +68,12 @@ def fit(
             the limit of the model at infinite rank: a Gaussian process with a product kernel. Along
             each ordered axis the kernel is a constant plus Matérn 5/2, in shares that are learned;
             levels have equal correlation. The cost is cubic in n.
-        n_sweeps: sweeps of each chain, at most 10 million; by default 400, at infinite rank 40.
-        n_burn_in: how many of the first sweeps to drop; by default 200, at infinite rank 24.
+        n_sweeps: sweeps of each chain, at most 10 million; at infinite rank 40 by default.
+        n_burn_in: how many of the first sweeps to drop; at infinite rank 24 by default.
         n_chains: independent chains, at most 10,000, in parallel threads; their draws are
-            concatenated. By default 1, at infinite rank 2.
+            concatenated. At infinite rank 2 by default. At finite rank, where none of the three is
+            given, there are 32 annealed chains of 48 sweeps, and the last 16 are kept. Where one is
+            given, the others are the paper's: 400, 200 and 1.
         kernel: one for all axes, or a list with one for each. By default (None) "matern32"; also
             "matern12", "matern52", "squared_exponential", "periodic", `bktf.Periodic(period)` or a
             covariance matrix over the axis's points. For an axis of unordered levels, given by
@@ -96,6 +99,10 @@ def fit(
             with few observations there is none.
         n_threads: how many chains run at a time; by default as many as there are processors.
         show_progress_bar: show a progress bar of the sweeps.
+        inference: how chains of finite rank are run. "annealed": the likelihood counts little at
+            first and then more and more, and the factors of all components along an axis are also
+            drawn together, so that chains find the same explanations. "gibbs": the paper's
+            algorithm, one factor after another from a draw of the prior.
         local: the former spelling of `residual_process`, and with `rank=0` of `rank=math.inf`.
 
     Paper: sections 3.1 and 3.3, algorithm 2. Differs: D1 to D9 in docs/paper_deviations.md.
@@ -113,6 +120,7 @@ def fit(
         n_sweeps=n_sweeps,
         n_burn_in=n_burn_in,
         n_chains=n_chains,
+        inference=inference,
         shared_lengthscales=shared_lengthscales,
         adapt_rank=adapt_rank,
         offsets=offsets,

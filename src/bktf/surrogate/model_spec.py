@@ -13,6 +13,7 @@ from bktf._typing import Bools
 from bktf.axis_kernels import MATERN52, Axis, Kernel, check_axes, check_log, dense, resolve_kernels
 from bktf.surrogate.priors import Priors
 
+INFERENCES = ("annealed", "gibbs")
 FLAGS = ("shared_lengthscales", "adapt_rank", "offsets", "residual_process")
 
 
@@ -30,6 +31,7 @@ class ChainLengths(NamedTuple):
 
 
 FINITE_LENGTHS = ChainLengths(400, 200, 1)  # the paper's, section 5.1
+ANNEALED_LENGTHS = ChainLengths(48, 32, 32)  # where none is given; see `components.population`
 INFINITE_LENGTHS = ChainLengths(40, 24, 2)  # values are integrated out, so few sweeps are enough
 
 
@@ -46,6 +48,7 @@ class ModelSpec:
     n_sweeps: int | None = None
     n_burn_in: int | None = None
     n_chains: int | None = None
+    inference: str = "annealed"  # of finite rank
     shared_lengthscales: bool = False
     adapt_rank: bool = False
     offsets: bool = False
@@ -56,6 +59,9 @@ class ModelSpec:
         if not isinstance(self.priors, Priors):
             raise ValueError(f"priors must be a bktf.Priors; got {type(self.priors).__name__}")
         check_noise_std(self.noise_std)
+        if self.inference not in INFERENCES:
+            wanted = " or ".join(repr(name) for name in INFERENCES)
+            raise ValueError(f"inference must be {wanted}; got {self.inference!r}")
         lengths = self.lengths
         whole_number("n_sweeps", lengths.n_sweeps, 1, MAX_SWEEPS)
         whole_number("n_chains", lengths.n_chains, 1, MAX_CHAINS)
@@ -94,8 +100,10 @@ class ModelSpec:
     @property
     def lengths(self) -> ChainLengths:
         """Sweeps, burn-in and chains: as given, or what suits the rank."""
-        default = INFINITE_LENGTHS if self.is_process else FINITE_LENGTHS
         given = (self.n_sweeps, self.n_burn_in, self.n_chains)
+        default = INFINITE_LENGTHS if self.is_process else FINITE_LENGTHS
+        if not self.is_process and self.inference == "annealed" and given == (None, None, None):
+            default = ANNEALED_LENGTHS
         return ChainLengths(*(d if g is None else g for g, d in zip(given, default, strict=True)))
 
 

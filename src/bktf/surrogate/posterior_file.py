@@ -52,6 +52,7 @@ def write_posterior(path: str | os.PathLike[str], posterior: PosteriorFields) ->
         "rank": "inf" if spec.is_process else spec.rank,
         "priors": asdict(spec.priors),
         "lengths": list(spec.lengths),
+        "inference": spec.inference,
         "flags": {name: bool(getattr(spec, name)) for name in FLAGS},
         "standardisation": asdict(posterior.standardisation),
         "noise_std": spec.noise_std,
@@ -113,6 +114,7 @@ def _fields(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Poster
         n_sweeps=n_sweeps,
         n_burn_in=n_burn_in,
         n_chains=n_chains,
+        inference=settings.get("inference", "gibbs"),  # files before there was another
         **settings["flags"],
     )
     standardisation = Standardisation(**settings["standardisation"])

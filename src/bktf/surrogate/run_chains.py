@@ -35,9 +35,15 @@ class RunOptions(NamedTuple):
 
 
 def run_chains(
-    chain: Callable[[ChainCall], T], n_chains: int, n_sweeps: int, entropy: int, options: RunOptions
+    chain: Callable[[ChainCall], T],
+    n_chains: int,
+    n_reports: int,
+    entropy: int,
+    options: RunOptions,
 ) -> list[T]:
     """The results of `chain` for each chain, in order, whatever the number of threads.
+
+    n_reports: the sweeps that all chains together report.
 
     The error that is raised is the first one, not the interrupts that stopping causes in others.
     """
@@ -45,7 +51,7 @@ def run_chains(
     if options.n_threads is not None:
         n_threads = min(n_chains, whole_number("n_threads", options.n_threads, 1, MAX_CHAINS))
     stop = threading.Event()
-    with _progress(n_sweeps * n_chains, options.show_progress_bar) as report:
+    with _progress(n_reports, options.show_progress_bar) as report:
         calls = [_chain_call(number, entropy, stop, report) for number in range(n_chains)]
         if n_threads <= 1:
             return [chain(call) for call in calls]
