@@ -1,0 +1,1 @@
+"""How good the inference of the finite-rank model is: mixing, predictions, the rank."""
