@@ -7,14 +7,12 @@ from bktf import acquisition
 from bktf._version import __version__
 from bktf.analysis import LeaveOneOut, leave_one_out
 from bktf.axis_kernels import Periodic
-from bktf.surrogate import GridMoments, Posterior, Priors, fit
+from bktf.surrogate import GridMoments, Posterior, Priors, RankPosterior, fit, load
 
 if TYPE_CHECKING:
     from bktf.optimize import Result, maximize, minimize
     from bktf.optuna_sampler import BKTFSampler
     from bktf.spaces import choices
-
-load = Posterior.load
 
 # What needs Optuna, whose import takes half a second: loaded on first use.
 _ON_DEMAND = {
@@ -38,6 +36,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "BKTFSampler", "GridMoments", "LeaveOneOut", "Periodic", "Posterior", "Priors", "Result",
-    "__version__", "acquisition", "choices", "fit", "leave_one_out", "load", "maximize", "minimize",
+    "BKTFSampler", "GridMoments", "LeaveOneOut", "Periodic", "Posterior", "Priors", "RankPosterior",
+    "Result", "__version__", "acquisition", "choices", "fit", "leave_one_out", "load", "maximize",
+    "minimize",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """The finite-rank model's inference: makes the runs that are missing, then the tables.
 
-python -m studies.finite_rank [--parts mixing] [--jobs 2] [--tables]
+python -m studies.finite_rank [--parts mixing rank] [--jobs 2] [--tables]
 """
 
 import argparse
@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from studies.finite_rank import mixing
+from studies.finite_rank import mixing, ranks
 from studies.lines import Line, RunKey, read_lines
 from studies.pages import ROOT, TABLES
 from studies.runner import run_missing
@@ -30,6 +30,11 @@ PARTS = {
         lambda: mixing.mixing_runs(list(mixing.METHODS), mixing.N_SETS),
         mixing.run_mixing,
         {"finite_rank_mixing": mixing.mixing_table, "finite_rank_coverage": mixing.coverage_table},
+    ),
+    "rank": Part(
+        ranks.rank_runs,
+        ranks.run_rank,
+        {"rank_recovery": ranks.recovery_table, "rank_calibration": ranks.calibration_table},
     ),
 }
 

@@ -163,7 +163,11 @@ def run_minimize(**settings: Any) -> None:
     bktf.minimize(bowl, BOX, n_trials=1, **settings)
 
 
-@pytest.mark.parametrize("front_door", [make_sampler, run_minimize])
+def run_fit(**settings: Any) -> None:
+    bktf.fit([np.linspace(0, 1, 3)], [[0.0]], [1.0], **settings)
+
+
+@pytest.mark.parametrize("front_door", [make_sampler, run_minimize, run_fit])
 @pytest.mark.parametrize("rank", BAD_RANKS, ids=repr)
 def test_what_is_no_rank_gets_one_clear_error(
     rank: object, front_door: Callable[..., None]
@@ -353,11 +357,6 @@ def test_former_models_with_components_refuse_infinite_rank() -> None:
 def test_a_former_process_says_what_had_no_effect() -> None:
     with pytest.warns(FutureWarning, match="leave out rank, n_sweeps, which had no effect"):
         bktf.BKTFSampler(model="process", rank=4, n_sweeps=100)
-
-
-def test_fit_says_where_auto_belongs() -> None:
-    with pytest.raises(ValueError, match=r'"auto" is for BKTFSampler, minimize and the space file'):
-        bktf.fit([np.linspace(0, 1, 3)], [[0.0]], [1.0], rank="auto")  # type: ignore[arg-type]
 
 
 def test_one_prior_under_both_of_its_names_is_refused() -> None:

@@ -2,12 +2,19 @@
 
 from bktf.components import gibbs
 from bktf.components.chain_state import Problem, State
-from bktf.components.chains import ChainResult, KnownFactors, run_chain, states_between
+from bktf.components.chains import (
+    ChainResult,
+    KnownFactors,
+    draws_on_axes,
+    run_chain,
+    states_between,
+)
 from bktf.components.component_draws import ComponentDraws
 from bktf.components.noise_operations import noise_operations
 from bktf.components.particle_sweeps import sweep_population
 from bktf.components.population import annealed_powers, run_population, stack_states
 from bktf.components.residual_draws import ResidualDraws
+from bktf.components.tempered import Tempered, systematic, temper
 
 __all__ = [
     "ChainResult",
@@ -16,7 +23,9 @@ __all__ = [
     "Problem",
     "ResidualDraws",
     "State",
+    "Tempered",
     "annealed_powers",
+    "draws_on_axes",
     "gibbs",
     "noise_operations",
     "run_chain",
@@ -24,4 +33,6 @@ __all__ = [
     "stack_states",
     "states_between",
     "sweep_population",
+    "systematic",
+    "temper",
 ]

@@ -46,6 +46,9 @@ class Problem(NamedTuple):
     noise_rate: float
     noise_known: bool
     weight_var: float
+    size_log_mean: float  # of the prior of the components' total variance, where it is learned
+    size_log_var: float  # 0 where it is not: then each weight has the variance `weight_var`
+    n_sized: int  # components that share it; one more may be a constant
     # (R,) components whose weights a multiplicative gamma process shrinks increasingly
     shrunk: Bools
     shrinkage_first: float  # shape of its first gamma variable

@@ -48,8 +48,8 @@ class ComponentDraws:
 
     @property
     def rank(self) -> float:
-        """R, the number of components."""
-        return len(self.active)
+        """R, the number of components; a constant beside them does not count."""
+        return int(self.active.any(axis=1).sum())
 
     @property
     def factors(self) -> tuple[Floats, ...]:
@@ -146,6 +146,18 @@ class ComponentDraws:
     def negated(self) -> "ComponentDraws":
         """Draws of −f."""
         return replace(self, weights=-self.weights)
+
+    def taking(self, index: Ints) -> "ComponentDraws":
+        """The draws of these numbers, in their order."""
+        return replace(
+            self,
+            lengthscales=self.lengthscales[index],
+            states=tuple(np.ascontiguousarray(states[index]) for states in self.states),
+            weights=self.weights[index],
+            noise_precision=self.noise_precision[index],
+            weight_vars=self.weight_vars[index],
+            offsets=self.offsets[index],
+        )
 
     def aligned(self) -> Aligned:
         """Factors and weights with sign, order and scale matched across draws."""

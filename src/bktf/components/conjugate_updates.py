@@ -7,7 +7,31 @@ import math
 
 import numpy as np
 
-from bktf._compiled import add_multiple, compiled_part, copy_into, draw_normal, inner
+from bktf._compiled import (
+    LOG_LENGTHSCALE_HIGH,
+    LOG_LENGTHSCALE_LOW,
+    MAX_SHRINKS,
+    add_multiple,
+    compiled_part,
+    copy_into,
+    draw_normal,
+    inner,
+    open_slice,
+    propose,
+    shrink,
+)
+
+MAX_PROPOSALS = 1000  # from a prior, for one inside the bounds
+
+
+@compiled_part
+def draw_log_normal(log_mean, log_var, rng):
+    """A draw whose logarithm is normal, inside the bounds of a length-scale."""
+    for _ in range(MAX_PROPOSALS):
+        proposal = log_mean + math.sqrt(log_var) * rng.standard_normal()
+        if LOG_LENGTHSCALE_LOW < proposal < LOG_LENGTHSCALE_HIGH:
+            return math.exp(proposal)
+    return math.exp(log_mean)
 
 
 @compiled_part
@@ -87,6 +111,41 @@ def update_shrinkage(problem, state, rng):
                 rng.standard_gamma(shrinkage_shape(problem, c) + 0.5 * n_after) / rate
             )
             write_weight_vars(problem, state)
+
+
+@compiled_part
+def draw_size(problem, state, rng):
+    """Draw the components' total variance from its prior, where it is learned."""
+    if problem.size_log_var > 0.0:
+        size = draw_log_normal(problem.size_log_mean, problem.size_log_var, rng)
+        for c in range(problem.n_sized):
+            state.weight_vars[c] = size / problem.n_sized
+
+
+@compiled_part
+def update_size(problem, state, rng):
+    """Slice update of the components' total variance σ², weights ~ N(0, σ²/R), given the weights.
+
+    So the prior variance of f does not depend on R, and ranks can be compared.
+    """
+    if problem.size_log_var == 0.0:
+        return
+    n_components = problem.n_sized
+    squares = inner(state.weights[:n_components], state.weights[:n_components])
+    size = state.weight_vars[0] * n_components
+    evidence = -0.5 * n_components * (math.log(size) + squares / size)
+    x, level, left, right = open_slice(
+        size, evidence, problem.size_log_mean, problem.size_log_var, rng
+    )
+    for _ in range(MAX_SHRINKS):
+        proposal, threshold = propose(
+            left, right, level, problem.size_log_mean, problem.size_log_var, rng
+        )
+        if -0.5 * n_components * (proposal + squares * math.exp(-proposal)) > threshold:
+            for c in range(n_components):
+                state.weight_vars[c] = math.exp(proposal) / n_components
+            return
+        left, right = shrink(left, right, x, proposal)
 
 
 @compiled_part

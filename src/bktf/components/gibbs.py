@@ -15,8 +15,6 @@ import math
 import numpy as np
 
 from bktf._compiled import (
-    LOG_LENGTHSCALE_HIGH,
-    LOG_LENGTHSCALE_LOW,
     add_multiple,
     compiled,
     compiled_part,
@@ -30,13 +28,14 @@ from bktf._compiled import (
 )
 from bktf.axis_kernels import update_factors
 from bktf.components.conjugate_updates import (
+    draw_log_normal,
+    draw_size,
     shrinkage_shape,
     update_offset,
     update_shrinkage,
+    update_size,
     write_weight_vars,
 )
-
-MAX_PROPOSALS = 1000  # from a prior, for one inside the bounds
 
 
 @compiled_part
@@ -44,11 +43,7 @@ def draw_prior_lengthscale(problem, d, rng):
     """A length-scale from its prior, 0 where the axis has none."""
     if not problem.learned[d]:
         return 0.0
-    for _ in range(MAX_PROPOSALS):
-        proposal = problem.log_means[d] + math.sqrt(problem.log_vars[d]) * rng.standard_normal()
-        if LOG_LENGTHSCALE_LOW < proposal < LOG_LENGTHSCALE_HIGH:
-            return math.exp(proposal)
-    return math.exp(problem.log_means[d])
+    return draw_log_normal(problem.log_means[d], problem.log_vars[d], rng)
 
 
 @compiled_part
@@ -153,6 +148,7 @@ def draw_prior(problem, state, rng):
         if problem.shrunk[c]:
             state.shrinkage[c] = rng.standard_gamma(shrinkage_shape(problem, c))
     write_weight_vars(problem, state)
+    draw_size(problem, state, rng)
     for c in range(n_components):
         state.weights[c] = math.sqrt(state.weight_vars[c]) * rng.standard_normal()
     if not problem.noise_known:
@@ -332,6 +328,7 @@ def take_step(problem, state, work, position, rng):
     if first >= n_components:
         update_noise_and_weights(problem, state, rng)
         update_shrinkage(problem, state, rng)
+        update_size(problem, state, rng)
         update_covariances(problem, state, False, rng)
         return
     d = position % n_dims

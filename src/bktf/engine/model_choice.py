@@ -102,6 +102,7 @@ def surrogate_rank(
 ) -> float:
     """The rank for a suggestion after `n_started` points were tried or are pending."""
     finite = settings.components.rank
+    assert not isinstance(finite, str)
     if _needs_components(settings):
         return finite
     if settings.rank != AUTO:

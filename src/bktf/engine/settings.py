@@ -84,7 +84,7 @@ class EngineSettings:
         check_beta(self.beta)
         check_optimism(self.optimism)
         if self.rank != AUTO:
-            _check_setting_of_rank(self.rank)
+            check_rank(self.rank)
         if self.rank not in (AUTO, math.inf, self.components.rank):
             raise ValueError(
                 f"components.rank must be the rank, {self.rank}; got {self.components.rank}. "
@@ -147,7 +147,7 @@ def make_settings(preset: str, changes: Mapping[str, Any]) -> EngineSettings:
     chosen = {**PRESETS[preset], **given}
     rank = chosen.setdefault("rank", AUTO)
     if not isinstance(rank, str) or rank != AUTO:
-        _check_setting_of_rank(rank)
+        check_rank(rank)
     n_sweeps = chosen.get("n_sweeps")
     if "n_burn_in" not in chosen and isinstance(n_sweeps, int | np.integer) and n_sweeps >= 1:
         chosen["n_burn_in"] = BURN_IN * int(n_sweeps) // 100
@@ -165,14 +165,6 @@ def make_settings(preset: str, changes: Mapping[str, Any]) -> EngineSettings:
         process=replace(PROCESS, **both, **(lengths if is_process else {})),
         **chosen,
     )
-
-
-def _check_setting_of_rank(rank: object) -> None:
-    """Refuse what is no rank of a sampler, with a message that also names "auto"."""
-    try:
-        check_rank(rank)
-    except ValueError as error:
-        raise ValueError(str(error).replace("or math.inf", '"auto", or math.inf')) from None
 
 
 def check_optimism(optimism: object) -> None:

@@ -11,6 +11,7 @@ from bktf.gaussian_process.process_draws import (
     moments_of_every_cell,
     moments_over_draws,
 )
+from bktf.gaussian_process.process_evidence import Evidence, process_evidence
 from bktf.gaussian_process.process_problem import (
     ProcessModel,
     ProcessProblem,
@@ -30,6 +31,7 @@ __all__ = [
     "MAX_PROCESS_GRID",
     "START_NOISE_PRECISION",
     "ConditionalProcess",
+    "Evidence",
     "Laplace",
     "LogPosterior",
     "ProcessChain",
@@ -42,6 +44,7 @@ __all__ = [
     "moments_over_draws",
     "n_logs",
     "pair_separations",
+    "process_evidence",
     "run_elliptical_chain",
     "run_process_chain",
     "run_sweeps",

@@ -100,7 +100,7 @@ class LogPosterior:
         if not np.all((x >= low) & (x <= high)):
             return -math.inf
         found = self._factor(x)
-        return -math.inf if found is None else found[1] + self._log_prior(x)
+        return -math.inf if found is None else found[1] + self.log_prior(x)
 
     def value_and_gradient(self, x: Floats) -> tuple[float, Floats]:
         """The log density and its gradient (p,) at an x inside its bounds."""
@@ -132,7 +132,7 @@ class LogPosterior:
             precision = math.exp(log_precision)
             from_noise = self.problem.noise_shape - self.problem.noise_rate * precision
             gradient[-1] = from_noise - 0.5 * trace / precision
-        return evidence + self._log_prior(x), gradient * unit
+        return evidence + self.log_prior(x), gradient * unit
 
     def _factor(self, x: Floats) -> tuple[Any, float, Floats] | None:
         """The Cholesky factor of C, the log evidence and α; None where C is singular."""
@@ -152,7 +152,7 @@ class LogPosterior:
         log_det = 2.0 * float(np.log(np.diagonal(root)).sum())
         return root, -0.5 * (log_det + float(values @ alpha)), alpha
 
-    def _log_prior(self, x: Floats) -> float:
+    def log_prior(self, x: Floats) -> float:
         """The log prior density of x."""
         normal = -0.5 * float(x[: self.n_logs] @ x[: self.n_logs])
         if self.problem.noise_known:

@@ -6,6 +6,7 @@ from bktf.surrogate.model_spec import ChainLengths, ModelSpec, check_rank, make_
 from bktf.surrogate.observed_values import Warp
 from bktf.surrogate.posterior import GridMoments, Posterior
 from bktf.surrogate.priors import Priors
+from bktf.surrogate.rank_posterior import RankPosterior, load
 from bktf.surrogate.run_chains import RunOptions
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Posterior",
     "Priors",
     "ProcessStart",
+    "RankPosterior",
     "RunOptions",
     "Warp",
     "around_mean",
@@ -22,6 +24,7 @@ __all__ = [
     "fit",
     "fit_mode",
     "fit_model",
+    "load",
     "make_axes",
     "move_to_mode",
     "uses_mode",

@@ -73,10 +73,7 @@ def fit_components(
 
     def start(call: ChainCall, number: int) -> State:
         """The state in which a chain begins: a draw of the prior, or where an earlier fit ended."""
-        state = new_state(made.problem)
-        if data.noise_precision is not None:
-            state.noise_precision[0] = data.noise_precision
-        gibbs.draw_prior(made.problem, state, call.start_rng)
+        state = state_from_prior(made.problem, data, call.start_rng)
         if spec.residual_process and data.noise_precision is None:
             state.noise_precision[0] = START_NOISE_PRECISION
         if warm is not None:
@@ -106,9 +103,24 @@ def fit_components(
     n_calls = -(-lengths.n_chains // GROUP) if is_annealed else lengths.n_chains
     n_reports = lengths.n_chains * lengths.n_sweeps
     results = run_chains(chains if is_annealed else chain, n_calls, n_reports, entropy, options)
+    draws = join_chains(spec, data, made, results, entropy)
+    if not spec.residual_process:
+        return draws
+    logs = np.concatenate([r.process_logs for r in results])
+    return add_residual_process(draws, logs, data.points, data.values)
+
+
+def join_chains(
+    spec: ModelSpec,
+    data: Data,
+    made: ComponentProblem,
+    results: list[ChainResult],
+    entropy: int,
+) -> ComponentDraws:
+    """The draws of all chains, one after another."""
     _check_finite(spec, results)
     lengthscales = np.concatenate([r.lengthscales for r in results])
-    draws = ComponentDraws(
+    return ComponentDraws(
         axes=data.grid,
         active=made.problem.active,
         lengthscales=np.where(made.problem.learned, lengthscales, np.nan),
@@ -120,10 +132,6 @@ def fit_components(
         shared_lengthscales=spec.shared_lengthscales,
         seed=entropy,
     )
-    if not spec.residual_process:
-        return draws
-    logs = np.concatenate([r.process_logs for r in results])
-    return add_residual_process(draws, logs, data.points, data.values)
 
 
 def add_residual_process(
@@ -193,6 +201,9 @@ def make_component_problem(spec: ModelSpec, data: Data) -> ComponentProblem:
         noise_rate=float(priors.process_noise_rate if spec.residual_process else priors.noise_rate),
         noise_known=data.noise_precision is not None,
         weight_var=float(priors.weight_var),
+        size_log_mean=float(priors.process_size_log_mean),
+        size_log_var=float(priors.process_size_log_var) if spec.comparable else 0.0,
+        n_sized=int(active.any(axis=1).sum()),
         shrunk=(active.sum(axis=1) > min(1, len(grid) - 1)) & bool(spec.adapt_rank),
         shrinkage_first=float(priors.shrinkage_first),
         shrinkage_rest=float(priors.shrinkage_rest),
@@ -230,6 +241,15 @@ def new_state(problem: Problem) -> State:
         process_values=np.zeros(n),
         process_logs=np.zeros(n_logs(n_dims)),
     )
+
+
+def state_from_prior(problem: Problem, data: Data, rng: np.random.Generator) -> State:
+    """A draw of the prior, without its products and residual."""
+    state = new_state(problem)
+    if data.noise_precision is not None:
+        state.noise_precision[0] = data.noise_precision
+    gibbs.draw_prior(problem, state, rng)
+    return state
 
 
 def _check_finite(spec: ModelSpec, results: list[ChainResult]) -> None:

@@ -11,6 +11,7 @@ from bktf.axis_kernels import dense
 from bktf.gaussian_process import (
     LOG_ODDS_HIGH,
     START_NOISE_PRECISION,
+    Evidence,
     Laplace,
     LogPosterior,
     ProcessChain,
@@ -19,6 +20,7 @@ from bktf.gaussian_process import (
     ProcessProblem,
     condition_process,
     pair_separations,
+    process_evidence,
     run_elliptical_chain,
     run_process_chain,
     run_sweeps,
@@ -92,7 +94,12 @@ def _laplace_of_chains(
     With few observations noise and a rough function may explain the data alike. Then there are two
     modes, and chains are divided between them by their posterior masses.
     """
-    density = _density(problem, data)
+    found = _modes(_density(problem, data), data, start)
+    return [found[i] for i in divide_chains([f.log_mass for f in found], n_chains)]
+
+
+def _modes(density: LogPosterior, data: Data, start: ProcessStart | None) -> list[Laplace]:
+    """One mode of the posterior, or two where the other explanation of the data is near it."""
     found = [density.laplace(_find_mode(density, start))]
     if data.noise_precision is None and len(data.values) <= MAX_TWO_MODES:
         mode = found[0].mode
@@ -100,7 +107,13 @@ def _laplace_of_chains(
         is_other = np.abs(other - mode).max() > SAME_MODE
         if is_other and density.value(other) > density.value(mode) - MAX_LOSS:
             found.append(density.laplace(other))
-    return [found[i] for i in divide_chains([f.log_mass for f in found], n_chains)]
+    return found
+
+
+def evidence_of_process(spec: ModelSpec, data: Data, rng: np.random.Generator) -> Evidence:
+    """The log evidence of infinite rank, and its standard error."""
+    density = _density(make_process_problem(spec, data), data)
+    return process_evidence(density, _modes(density, data, None), rng)
 
 
 def divide_chains(log_masses: list[float], n_chains: int) -> list[int]:

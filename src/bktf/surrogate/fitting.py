@@ -1,7 +1,7 @@
 """`fit`: from axes, points and values to a posterior."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,10 +19,12 @@ from bktf.surrogate.fit_process import (
     fit_process,
     fit_process_mode,
 )
-from bktf.surrogate.model_spec import ModelSpec, make_axes
+from bktf.surrogate.fit_ranks import check_auto, check_rank_prior, fit_ranks, spec_of_rank
+from bktf.surrogate.model_spec import AUTO_RANK, ModelSpec, make_axes
 from bktf.surrogate.observed_values import Data, Standardisation, check_values
 from bktf.surrogate.posterior import Posterior
 from bktf.surrogate.priors import Priors
+from bktf.surrogate.rank_posterior import RankPosterior
 from bktf.surrogate.run_chains import RunOptions
 
 # What the kernels of a call with rank 0 meant in version 0.1.
@@ -36,7 +38,7 @@ def fit(
     y: ArrayLike,
     *,
     seed: int | None = None,
-    rank: float = 2,
+    rank: float | str = 2,
     n_sweeps: int | None = None,
     n_burn_in: int | None = None,
     n_chains: int | None = None,
@@ -53,6 +55,7 @@ def fit(
     n_threads: int | None = None,
     show_progress_bar: bool = False,
     inference: str = "annealed",
+    rank_prior: Mapping[float, float] | None = None,
     local: bool | None = None,
 ) -> Posterior:
     """Fit Bayesian kernelized tensor factorization to observations y at points X.
@@ -67,7 +70,10 @@ def fit(
         rank: number of components R, each active in every dimension, at most 10,000. `math.inf` is
             the limit of the model at infinite rank: a Gaussian process with a product kernel. Along
             each ordered axis the kernel is a constant plus Matérn 5/2, in shares that are learned;
-            levels have equal correlation. The cost is cubic in n.
+            levels have equal correlation. The cost is cubic in n. "auto" is ranks 1 to 4 and
+            infinity, in proportion to their evidence under equal priors of noise and size; the
+            posterior then has `rank_probabilities`, `log_evidence`, `log_evidence_se` and
+            `by_rank`. It takes some seconds of CPU.
         n_sweeps: sweeps of each chain, at most 10 million; at infinite rank 40 by default.
         n_burn_in: how many of the first sweeps to drop; at infinite rank 24 by default.
         n_chains: independent chains, at most 10,000, in parallel threads; their draws are
@@ -103,6 +109,8 @@ def fit(
             first and then more and more, and the factors of all components along an axis are also
             drawn together, so that chains find the same explanations. "gibbs": the paper's
             algorithm, one factor after another from a draw of the prior.
+        rank_prior: with `rank="auto"`, prior probabilities of the ranks, as in {1: 0.5, 2: 0.5};
+            by default equal ones.
         local: the former spelling of `residual_process`, and with `rank=0` of `rank=math.inf`.
 
     Paper: sections 3.1 and 3.3, algorithm 2. Differs: D1 to D9 in docs/paper_deviations.md.
@@ -126,7 +134,34 @@ def fit(
         offsets=offsets,
         residual_process=residual_process,
     )
-    return fit_model(spec, axes, X, y, seed, warm_start, RunOptions(n_threads, show_progress_bar))
+    options = RunOptions(n_threads, show_progress_bar)
+    if spec.rank == AUTO_RANK:
+        if warm_start is not None:
+            raise ValueError('rank="auto" starts from the prior; leave warm_start out')
+        return _fit_auto(spec, axes, X, y, seed, check_rank_prior(rank_prior), options)
+    if rank_prior is not None:
+        raise ValueError(f'rank_prior is for rank="auto"; got it with rank={rank!r}')
+    return fit_model(spec, axes, X, y, seed, warm_start, options)
+
+
+def _fit_auto(
+    spec: ModelSpec,
+    axes: Sequence[ArrayLike],
+    X: ArrayLike,
+    y: ArrayLike,
+    seed: int | None,
+    prior: Mapping[float, float],
+    options: RunOptions,
+) -> RankPosterior:
+    """All ranks, in proportion to their evidence."""
+    check_auto(spec)
+    entropy = _entropy(seed)
+    finite, values, standardisation = _observed(spec_of_rank(spec, 1), axes, X, y)
+    infinite = finite
+    if prior[math.inf] > 0:
+        infinite = _observed(spec_of_rank(spec, math.inf), axes, X, y)[0]
+    draws = fit_ranks(spec, finite, infinite, prior, entropy, options)
+    return RankPosterior(finite.grid, finite.points, values, spec, entropy, standardisation, draws)
 
 
 def fit_model(
@@ -214,7 +249,9 @@ def _observed(
     return Data(grid, np.stack(on_axes, axis=1), scaled, noise_precision), values, standardisation
 
 
-def _former_spelling(rank: float, residual_process: bool, local: object) -> tuple[float, bool]:
+def _former_spelling(
+    rank: float | str, residual_process: bool, local: object
+) -> tuple[float | str, bool]:
     """Rank and residual process of a call that has the keyword `local` of the version before."""
     if not isinstance(local, bool | np.bool_):
         raise ValueError(f"local must be True or False; got {local!r}")

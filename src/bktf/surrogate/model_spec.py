@@ -13,8 +13,9 @@ from bktf._typing import Bools
 from bktf.axis_kernels import MATERN52, Axis, Kernel, check_axes, check_log, dense, resolve_kernels
 from bktf.surrogate.priors import Priors
 
+AUTO_RANK = "auto"  # several ranks, weighed by their evidence
 INFERENCES = ("annealed", "gibbs")
-FLAGS = ("shared_lengthscales", "adapt_rank", "offsets", "residual_process")
+FLAGS = ("shared_lengthscales", "adapt_rank", "offsets", "residual_process", "comparable")
 
 
 class ChainLengths(NamedTuple):
@@ -39,7 +40,7 @@ INFINITE_LENGTHS = ChainLengths(40, 24, 2)  # values are integrated out, so few 
 class ModelSpec:
     """What the model is; the fields are the keywords of `bktf.fit`, where they are explained."""
 
-    rank: float = 2  # a whole number, or math.inf for a Gaussian process
+    rank: float | str = 2  # a whole number, math.inf for a Gaussian process, or "auto"
     active: Sequence[Collection[int]] | None = None
     kernel: Kernel | Sequence[Kernel | None] | None = None
     log: bool | Sequence[bool] = False
@@ -53,9 +54,13 @@ class ModelSpec:
     adapt_rank: bool = False
     offsets: bool = False
     residual_process: bool = False
+    # Priors under which ranks can be compared: weights ~ N(0, σ²/R) with σ² learned, and a constant
+    # beside the components, because the mean of y is subtracted, which would count as one
+    comparable: bool = False
 
     def __post_init__(self) -> None:
-        check_rank(self.rank)
+        if not isinstance(self.rank, str) or self.rank != AUTO_RANK:
+            check_rank(self.rank)
         if not isinstance(self.priors, Priors):
             raise ValueError(f"priors must be a bktf.Priors; got {type(self.priors).__name__}")
         check_noise_std(self.noise_std)
@@ -72,6 +77,10 @@ class ModelSpec:
         for name in FLAGS:
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}")
+        if self.comparable and self.adapt_rank:
+            raise ValueError("comparable and adapt_rank are two priors of the weights; got both")
+        if self.comparable and self.active is not None:
+            raise ValueError("comparable is for components of all dimensions; got active too")
         if self.offsets and self.shared_lengthscales:
             # The offsets' update integrates out one factor at a time.
             raise ValueError(
@@ -112,13 +121,8 @@ def check_rank(rank: object) -> None:
     if isinstance(rank, float | np.floating) and rank == math.inf:
         return
     if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or rank < 1:
-        wanted = "a whole number of at least 1, or math.inf for a Gaussian process"
-        hint = (
-            ' ("auto" is for BKTFSampler, minimize and the space file)'
-            if str(rank) == "auto"
-            else ""
-        )
-        raise ValueError(f"rank must be {wanted}; got {rank!r}{hint}")
+        wanted = 'a whole number of at least 1, "auto", or math.inf for a Gaussian process'
+        raise ValueError(f"rank must be {wanted}; got {rank!r}")
     whole_number("rank", rank, 1, MAX_RANK)
 
 
@@ -144,7 +148,12 @@ def active_dimensions(spec: ModelSpec, n_dims: int) -> Bools:
     """Which dimensions each component uses, (R, D): all of them, or what `active` lists."""
     active = spec.active
     if active is None:
-        return np.ones((int(spec.rank), n_dims), dtype=bool)
+        everywhere = np.ones((int(spec.rank), n_dims), dtype=bool)
+        return (
+            np.vstack((everywhere, np.zeros((1, n_dims), dtype=bool)))
+            if spec.comparable
+            else everywhere
+        )
     given: object = active
     if not isinstance(given, Sequence) or not len(given):
         wanted = "active must list at least one component, as in [(0, 1), (0,)]"

@@ -15,7 +15,7 @@ from bktf.product_forms import Moments
 from bktf.surrogate.diagnostics import OBSERVED, OTHER, UNSEEN, Diagnostics, diagnose
 from bktf.surrogate.model_spec import ModelSpec
 from bktf.surrogate.observed_values import Standardisation
-from bktf.surrogate.posterior_file import PosteriorFields, read_fields, write_posterior
+from bktf.surrogate.posterior_file import PosteriorFields, write_posterior
 from bktf.surrogate.priors import Priors
 
 # Spawn keys of the fit's seed. Chains take (0, ·), draws of f (1,) between axis points and (2,) of
@@ -342,11 +342,6 @@ class Posterior:
             self.grid, self.X, self.y, self.spec, self.seed, self.standardisation, self.draws
         )
         write_posterior(path, fields)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Posterior":
-        """Read a posterior that `save` wrote."""
-        return cls(*read_fields(path))
 
     def moments_by_draw(self, X: ArrayLike) -> tuple[Floats, Floats]:
         """Mean and variance of f at points within each draw, (K, n) each, in the units of y.

@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 
 from bktf._typing import Floats
 from bktf.acquisition import Draws
-from bktf.axis_kernels import MATERN52, Axis, AxisKernel, dense
+from bktf.axis_kernels import MATERN32, MATERN52, Axis, AxisKernel, dense
 from bktf.components import ComponentDraws, ResidualDraws
-from bktf.gaussian_process import ProcessDraws, condition_process, n_logs
+from bktf.gaussian_process import Evidence, ProcessDraws, condition_process, n_logs
 from bktf.surrogate.fit_components import add_residual_process
-from bktf.surrogate.model_spec import FLAGS, ModelSpec
+from bktf.surrogate.fit_ranks import spec_of_rank
+from bktf.surrogate.model_spec import AUTO_RANK, FLAGS, ModelSpec
 from bktf.surrogate.observed_values import Standardisation
 from bktf.surrogate.priors import NEW_PREFIX, OLD_PREFIX, Priors
+from bktf.surrogate.rank_draws import RankDraws, RankPart
 
 SETTINGS = "settings"
 FILE_FORMAT = 3
@@ -44,8 +46,13 @@ class PosteriorFields(NamedTuple):
 
 def write_posterior(path: str | os.PathLike[str], posterior: PosteriorFields) -> None:
     """Write everything that `read_fields` needs."""
-    spec = posterior.spec
-    settings = {
+    write_npz(path, *_contents(posterior))
+
+
+def _contents(posterior: PosteriorFields) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Settings and arrays of a posterior; of several ranks, those of each rank inside."""
+    spec, ranks = posterior.spec, posterior.draws
+    settings: dict[str, Any] = {
         "format": FILE_FORMAT,
         "kernels": [[axis.kernel.kind, axis.kernel.period] for axis in posterior.grid],
         "log": [axis.log for axis in posterior.grid],
@@ -58,22 +65,33 @@ def write_posterior(path: str | os.PathLike[str], posterior: PosteriorFields) ->
         "noise_std": spec.noise_std,
         "seed": str(posterior.seed),  # may exceed what JSON readers take as a number
     }
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "X": posterior.X,
         "y": posterior.y,
         "noise_precision": posterior.draws.noise_precision,
     }
+    if isinstance(ranks, RankDraws):
+        settings["parts"] = []
+        for i, part in enumerate(ranks.parts):
+            own = posterior._replace(
+                grid=part.draws.axes, spec=spec_of_rank(spec, part.rank), draws=part.draws
+            )
+            part_settings, part_arrays = _contents(own)
+            part_settings |= {"evidence": list(part.evidence), "prior": part.prior}
+            settings["parts"].append(part_settings | {"probability": part.probability})
+            arrays |= {f"part_{i}_{name}": array for name, array in part_arrays.items()}
+            arrays[f"chosen_{i}"] = part.chosen
     for d, axis in enumerate(posterior.grid):
         arrays[f"axis_{d}"] = axis.points
         if axis.kernel.covariance is not None:
             arrays[f"covariance_{d}"] = axis.kernel.covariance
     if posterior.draws.process is not None:
         arrays["process_logs"] = posterior.draws.process.logs
-    if not spec.is_process:
+    if not spec.is_process and not isinstance(ranks, RankDraws):
         components = posterior.draws.components
         arrays |= {name: getattr(components, name) for name in COMPONENT_ARRAYS}
         arrays |= {f"states_{d}": states for d, states in enumerate(components.states)}
-    write_npz(path, settings, arrays)
+    return settings, arrays
 
 
 def read_fields(path: str | os.PathLike[str]) -> PosteriorFields:
@@ -102,11 +120,14 @@ def _fields(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Poster
     grid = tuple(
         Axis(arrays[f"axis_{d}"], kernel, settings["log"][d]) for d, kernel in enumerate(kernels)
     )
+    if "parts" in settings:
+        return _fields_of_ranks(settings, arrays, grid)
     n_sweeps, n_burn_in, n_chains = settings["lengths"]
     is_process = settings["rank"] == "inf"
+    has_all = is_process or settings["flags"].get("comparable", False)
     spec = ModelSpec(
         rank=math.inf if is_process else settings["rank"],
-        active=None if is_process else [np.flatnonzero(row).tolist() for row in arrays["active"]],
+        active=None if has_all else [np.flatnonzero(row).tolist() for row in arrays["active"]],
         kernel=[axis.kernel for axis in grid],
         log=settings["log"],
         priors=Priors(**settings["priors"]),
@@ -122,6 +143,34 @@ def _fields(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Poster
     seed = int(settings["seed"])
     draws = _draws(spec, grid, values, seed, arrays)
     return PosteriorFields(grid, arrays["X"], arrays["y"], spec, seed, standardisation, draws)
+
+
+def _fields_of_ranks(
+    settings: dict[str, Any], arrays: dict[str, NDArray[Any]], grid: tuple[Axis, ...]
+) -> PosteriorFields:
+    """The fields of a posterior of several ranks."""
+    parts = []
+    for i, own in enumerate(settings["parts"]):
+        prefix = f"part_{i}_"
+        inside = {k.removeprefix(prefix): a for k, a in arrays.items() if k.startswith(prefix)}
+        draws = _fields(own, inside).draws
+        assert isinstance(draws, ComponentDraws | ProcessDraws)
+        evidence = Evidence(*own["evidence"])
+        parts.append(
+            RankPart(draws, arrays[f"chosen_{i}"], evidence, own["prior"], own["probability"])
+        )
+    spec = ModelSpec(
+        rank=AUTO_RANK,
+        kernel=[None if axis.kernel.kind == MATERN32 else axis.kernel for axis in grid],
+        log=settings["log"],
+        priors=Priors(**settings["priors"]),
+        noise_std=settings["noise_std"],
+    )
+    standardisation = Standardisation(**settings["standardisation"])
+    return PosteriorFields(
+        grid, arrays["X"], arrays["y"], spec, int(settings["seed"]), standardisation,
+        RankDraws(tuple(parts)),
+    )  # fmt: skip
 
 
 def _draws(
