@@ -56,7 +56,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"kernel": object()}, "must be a name"),
     (
         {"rank": 0},
-        r"rank must be a whole number of at least 1, or math\.inf for a Gaussian process; got 0",
+        r"rank must be a whole number of at least 1, \"auto\", or math\.inf for a Gaussian process; got 0",
     ),
     ({"rank": 2.5}, "rank must be a whole number"),
     (

@@ -1,0 +1,107 @@
+"""The study of inference at finite rank: what it measures, and its tables."""
+
+import math
+
+import numpy as np
+import pytest
+
+import bktf
+from seeds import seeded
+from studies.finite_rank import mixing, ranks
+from studies.lines import Line
+
+
+def test_every_run_of_the_mixing_study_is_named_once() -> None:
+    runs = mixing.mixing_runs(list(mixing.METHODS), mixing.N_SETS)
+    names = [(r["problem"], r["method"], r["seed"], r["settings"]["noise_rate"]) for r in runs]
+    assert len(set(names)) == len(names)
+    counts = {name: sum(r["method"] == name for r in runs) for name in mixing.METHODS}
+    assert counts["gibbs"] == counts["annealed"] == mixing.N_SETS * len(mixing.SIZES) * 2
+    assert counts["annealed, ten times"] == len(mixing.SIZES) * 2
+
+
+def test_a_line_says_how_well_fits_agree_and_predict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mixing, "MANY_FITS", 3)
+    run = mixing.mixing_runs(["gibbs"], 1)[0]
+    short = {"n_sweeps": 6, "n_burn_in": 3, "n_chains": 2, "n_fits": 3, "n": 12}
+    line = mixing.run_mixing({**run, "settings": run["settings"] | short})
+    assert len(line["log_density"]) == len(line["log_density_normal"]) == 3
+    assert line["effective_draws"] > 0
+    assert 0 <= line["covered"] <= line["covered_with_noise"] <= 1
+    assert line["commit"] is None or isinstance(line["commit"], str)
+
+
+def mixing_line(problem: str, method: str, seed: int, rate: float, density: float) -> Line:
+    return {
+        "problem": problem,
+        "method": method,
+        "seed": seed,
+        "settings": {"noise_rate": rate},
+        "log_density": [density, density],
+        "log_density_normal": [density + 1, density + 1],
+        "effective_draws": 10.0 * (seed + 1),
+        "covered": 0.8 + 0.1 * seed,
+        "covered_with_noise": 0.9,
+        "seconds": 0.1,
+    }
+
+
+def test_the_tables_of_mixing_are_means_over_data_sets() -> None:
+    lines = [
+        mixing_line(problem, "gibbs", seed, 0.01, -1.0 - seed)
+        for problem in mixing.SIZES
+        for seed in range(2)
+    ]
+    row = mixing.mixing_table(lines).splitlines()[2]
+    assert row.startswith("| 0.01 | gibbs | 15 (10 to 20) |")
+    assert "| -1.50 / -0.50 | -2.00 / -1.00 |" in row
+    assert "85 ± 5 / 90 ± 0, 2" in mixing.coverage_table(lines)
+
+
+def test_data_meet_the_condition() -> None:
+    rng = np.random.default_rng(seeded(0))
+    axes = [np.linspace(0, 1, 12)] * 3
+    X, y = ranks._draw_data(axes, 3, rng, is_prior=False)
+    assert X.shape == (ranks.N_POINTS, 3)
+    assert len(np.unique(X, axis=0)) == ranks.N_POINTS
+    assert np.isfinite(y).all()
+
+
+def test_products_have_the_size_and_correlation_of_the_prior() -> None:
+    """The product of factors at two neighbours correlates by Matérn 3/2 at the prior's lengths."""
+    rng, axes = np.random.default_rng(seeded(1)), [np.linspace(0, 1, 3)]
+    priors = bktf.Priors(lengthscale_log_var=1e-12, process_size_log_var=1e-12)
+    drawn = np.array([ranks._components(axes, 2, rng, priors)[0] for _ in range(20_000)])
+    r = math.sqrt(3) * 0.5 / 0.5
+    wanted = (1 + r) * math.exp(-r)
+    # Products of two normals have heavy tails; five standard errors of each estimate
+    squares, cross = drawn[:, 0] ** 2, drawn[:, 0] * drawn[:, 1]
+    assert abs(squares.mean() - 0.5) < 5 * squares.std() / math.sqrt(len(drawn))
+    assert abs(cross.mean() - 0.5 * wanted) < 5 * cross.std() / math.sqrt(len(drawn))
+
+
+def rank_line(method: str, truth: int, probabilities: list[float]) -> Line:
+    return {
+        "method": method,
+        "problem": f"rank {truth}",
+        "true_rank": truth,
+        "probabilities": probabilities,
+        "errors": [0.5] * len(probabilities),
+        "seconds": 4.0,
+    }
+
+
+def test_the_tables_of_ranks_count_hits() -> None:
+    lines = [
+        rank_line("condition", 1, [0.9, 0.1, 0.0, 0.0, 0.0]),
+        rank_line("condition", 1, [0.1, 0.8, 0.1, 0.0, 0.0]),
+        rank_line("condition", 3, [0.0, 0.0, 0.0, 0.0, 1.0]),
+        rank_line("prior", 1, [0.6, 0.4, 0.0, 0.0]),
+        rank_line("prior", 2, [0.6, 0.4, 0.0, 0.0]),
+    ]
+    table = ranks.recovery_table(lines)
+    assert "| rank 1 | 2 | 50 % | 100 % |" in table
+    assert "| all | 3 | 33 % | 67 % |" in table
+    calibration = ranks.calibration_table(lines)
+    assert "| 50 to 80 % | 2 | 60.0 % | 50.0 % |" in calibration
+    assert "| 0 to 5 % | 4 | 0.0 % | 0.0 % |" in calibration
