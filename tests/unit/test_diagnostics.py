@@ -311,3 +311,20 @@ def test_chains_that_agree_at_the_data_and_differ_elsewhere_are_noticed() -> Non
     assert report.count_above(OBSERVED) == (0, 3)
     assert report.count_above(UNSEEN) == (2, 2)
     assert "The chains disagree at unseen points" in str(report)
+
+
+@pytest.mark.parametrize(("n_chains", "spread", "trusted"), [(32, 1.0, True), (4, 1.0, False)])
+def test_many_chains_that_differ_are_trusted_as_so_many_draws(
+    n_chains: int, spread: float, trusted: bool
+) -> None:
+    """Each chain stays near a place of its own; 32 of them are 32 draws, four are four."""
+    rng = np.random.default_rng(seeded(5))
+    places = spread * np.repeat(rng.standard_normal((n_chains, 1)), 16, axis=1)
+    quantities = {
+        f"f_unseen[{i}]": (places + 0.05 * rng.standard_normal((n_chains, 16))).ravel()
+        for i in range(20)
+    }
+    found = diagnose(quantities, n_chains, [UNSEEN] * 20)
+    assert found.count_above(UNSEEN) == (20, 20)
+    assert ("may be trusted" in found.advice) is trusted
+    assert ("lower bound" in found.advice) is not trusted

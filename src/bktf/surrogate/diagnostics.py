@@ -15,6 +15,8 @@ from bktf._typing import Floats
 
 RHAT_LIMIT = 1.1  # above it a quantity counts as not mixed
 MIN_EFFECTIVE = 100  # effective draws below which means and quantiles are rough
+MANY_CHAINS = 16  # from which on chains may differ: their average is over many explanations
+MIN_BETWEEN = 30  # effective draws at unseen points with which many chains may be trusted
 MIN_SHARE = 0.05  # chains disagree where more of the unseen points are above RHAT_LIMIT
 OBSERVED, UNSEEN, OTHER = "observed points", "unseen points", "other quantities"
 GROUPS = (OBSERVED, UNSEEN, OTHER)  # of quantities
@@ -131,6 +133,15 @@ class Diagnostics:
             return "too few draws to tell: R-hat needs at least four per chain. Raise n_sweeps"
         above, asked = self.count_above(UNSEEN)
         if above > MIN_SHARE * asked:
+            members = np.array([g == UNSEEN for g in self.groups])
+            effective = float(np.median(self.ess[members]))
+            if self.n_chains >= MANY_CHAINS and effective >= MIN_BETWEEN:
+                return (
+                    "The chains are many and short, and each holds an explanation of its own. "
+                    f"Together they count as about {effective:.0f} independent draws at unseen "
+                    "points: mean and std may be trusted to that precision. For more, raise "
+                    "n_chains"
+                )
             lower_bound = "Treat std at unseen points as a lower bound"
             if self.n_chains == 1:
                 return (
