@@ -18,7 +18,7 @@ from optuna.trial import Trial, TrialState
 
 import bktf
 from bktf._compiled.paced_calls import PACE
-from bktf.components import gibbs
+from bktf.components import gibbs, population
 from bktf.components.chains import FIRST_CALL, PER_OBSERVATION
 from bktf.engine import History
 from bktf.optuna_sampler import TrialConverter, duplicate_avoidance, objective_of, read_all
@@ -58,33 +58,41 @@ def test_ctrl_c_ends_a_long_fit_soon(n_chains: int) -> None:
         process.kill()
 
 
+COMPILED = {"gibbs": (gibbs, "run"), "annealed": (population, "sweep_population")}
+
+
+@pytest.mark.parametrize("inference", list(COMPILED))
 @pytest.mark.parametrize("cost", [2 * PACE, PACE / 1.5, PACE / 2.5, PACE / 100])
 def test_a_compiled_call_does_one_step_or_as_many_as_the_pace_allows(
-    cost: float, monkeypatch: pytest.MonkeyPatch
+    cost: float, inference: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """100,000 observations: Ctrl-C waits for one update of one axis, or for PACE seconds, by a clock that counts steps."""
     rng = np.random.default_rng(seeded(0))
     clock = WorkClock(monkeypatch, cost)
-    clock.charge(gibbs, "run", lambda arguments: arguments[7])
+    module, name = COMPILED[inference]
+    clock.charge(module, name, lambda arguments: arguments[7])
     X = rng.integers(0, 50, (100_000, 6)) / 49
-    bktf.fit([np.linspace(0, 1, 50)] * 6, X, X.sum(axis=1), seed=seeded(0), n_sweeps=4, n_burn_in=3)
-    counts = clock.counts["run"]
-    assert sum(counts) == 4 * (
-        2 * 6 + 1
-    )  # steps: two components on six axes, then weights and noise
+    axes, lengths = [np.linspace(0, 1, 50)] * 6, {"n_sweeps": 4, "n_burn_in": 3}
+    bktf.fit(axes, X, X.sum(axis=1), seed=seeded(0), inference=inference, **lengths)  # type: ignore[arg-type]
+    counts = clock.counts[name]
+    # Steps: two components on six axes, weights and noise; annealed, six axes once more
+    assert sum(counts) == 4 * (2 * 6 + 1 + (6 if inference == "annealed" else 0))
     assert counts[0] * 100_000 * PER_OBSERVATION <= FIRST_CALL
     assert max(counts[1:]) <= max(1, PACE / cost)
 
 
+@pytest.mark.parametrize("inference", list(COMPILED))
 def test_the_first_compiled_call_is_one_step_where_every_coordinate_is_different(
-    monkeypatch: pytest.MonkeyPatch,
+    inference: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(seeded(0))
     clock = WorkClock(monkeypatch, PACE)
-    clock.charge(gibbs, "run", lambda arguments: arguments[7])
+    module, name = COMPILED[inference]
+    clock.charge(module, name, lambda arguments: arguments[7])
     X = rng.uniform(0, 1, (100_000, 2))
-    bktf.fit([[0.0, 1.0]] * 2, X, X.sum(axis=1), seed=seeded(0), n_sweeps=2, n_burn_in=1)
-    assert clock.counts["run"] == [1] * 2 * (2 * 2 + 1)
+    axes, lengths = [[0.0, 1.0]] * 2, {"n_sweeps": 2, "n_burn_in": 1}
+    bktf.fit(axes, X, X.sum(axis=1), seed=seeded(0), inference=inference, **lengths)  # type: ignore[arg-type]
+    assert clock.counts[name] == [1] * 2 * (2 * 2 + 1 + (2 if inference == "annealed" else 0))
 
 
 # --- the point that was being tried

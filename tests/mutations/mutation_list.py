@@ -141,6 +141,13 @@ BOX_SEARCH = (
     "unit/test_gaussian_process.py",
     "unit/test_acquisition.py",
 )
+POPULATIONS = (
+    "unit/test_populations.py",
+    "unit/test_diagnostics.py",
+    "contract/test_rank_evidence.py",
+    "contract/test_running_chains.py",
+    "statistical/test_prior_preservation.py",
+)
 PRIOR_MEAN = ("unit/test_prior_mean.py", "unit/test_engine.py")
 SPACE = (
     "unit/test_whole_numbers.py",
@@ -387,8 +394,8 @@ MUTATIONS = (
     Mutation(
         name="settings of components accepted at infinite rank",
         file="engine/settings.py",
-        old='if is_process and (any(flags.values()) or chosen.get("main_effects")):',
-        new="if is_process and any(flags.values()):",
+        old='if is_process and (refused or chosen.get("main_effects")):',
+        new="if is_process and refused:",
         breaks="main_effects is accepted with rank=math.inf and does nothing",
         tests=SETTINGS,
     ),
@@ -2021,6 +2028,62 @@ MUTATIONS = (
         new="weights -= by_variance.T[:, :, None]",
         breaks="the gradient of log EI counts half of how the variance changes",
         tests=BOX_SEARCH,
+    ),
+    Mutation(
+        name="chains that are not annealed",
+        file="components/population.py",
+        old="    powers[:n_annealed] = np.geomspace(FIRST_POWER, 1.0, n_annealed, endpoint=False)\n",
+        new="",
+        breaks="the likelihood counts fully from the first sweep on",
+        tests=POPULATIONS,
+    ),
+    Mutation(
+        name="steps of the power that are too long",
+        file="components/tempered.py",
+        old="    return min(power + math.exp(low), 1.0)",
+        new="    return min(power + 2.0 * math.exp(low), 1.0)",
+        breaks="few particles carry the weight after a step",
+        tests=POPULATIONS,
+    ),
+    Mutation(
+        name="the evidence without its old weights",
+        file="components/tempered.py",
+        old="np.log(weights @ np.exp(gained - gained.max()))",
+        new="np.log(np.mean(np.exp(gained - gained.max())))",
+        breaks="between resamplings all particles count alike",
+        tests=POPULATIONS,
+    ),
+    Mutation(
+        name="a prior of the ranks that does not count",
+        file="surrogate/rank_draws.py",
+        old="logs = np.log(prior) + np.array(",
+        new="logs = 0.0 * np.log(prior) + np.array(",
+        breaks="rank_prior only says which ranks are compared",
+        tests=POPULATIONS,
+    ),
+    Mutation(
+        name="the evidence of a process without the prior of its noise",
+        file="gaussian_process/process_evidence.py",
+        old="constant += a * math.log(b) - float(gammaln(a)) + math.log(density.scales[1][-1])",
+        new="constant += math.log(density.scales[1][-1])",
+        breaks="infinite rank is compared on another scale than finite ranks",
+        tests=POPULATIONS,
+    ),
+    Mutation(
+        name="no constant beside the components",
+        file="surrogate/model_spec.py",
+        old="np.vstack((everywhere, np.zeros((1, n_dims), dtype=bool)))",
+        new="np.vstack((everywhere, np.zeros((0, n_dims), dtype=bool)))",
+        breaks="subtracting the mean of y counts as a component",
+        tests=POPULATIONS,
+    ),
+    Mutation(
+        name="four chains that differ are trusted",
+        file="surrogate/diagnostics.py",
+        old="if self.n_chains >= MANY_CHAINS and effective >= MIN_BETWEEN:",
+        new="if effective >= 1.0:",
+        breaks="a few chains that disagree are said to be trustworthy",
+        tests=POPULATIONS,
     ),
     Mutation(
         name="pessimistic with few parameters",

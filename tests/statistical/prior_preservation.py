@@ -24,7 +24,7 @@ from bktf.axis_kernels.kernel_spec import AxisKernel, Kernel, resolve_kernels
 from bktf.components import conjugate_updates as conjugate
 from bktf.components import gibbs
 from bktf.components.chain_state import Problem, Work
-from bktf.components.joint_updates import sweep_jointly
+from bktf.components.joint_updates import take_joint_step
 from bktf.gaussian_process import ProcessModel
 from bktf.surrogate.fit_components import make_component_problem, new_state
 from bktf.surrogate.model_spec import ModelSpec
@@ -88,12 +88,13 @@ def make_setup(
     adapt_rank: bool = False,
     offsets: bool = False,
     power: float = 1.0,
+    comparable: bool = False,
 ) -> Setup:
     """A problem with random cells: two components of all dimensions, or those of `active`."""
     data = make_data(n, sizes, resolve_kernels(kernel, sizes), noise_known)
     spec = ModelSpec(
         rank=2, active=active, priors=PRIORS, shared_lengthscales=shared, residual_process=residual_process, adapt_rank=adapt_rank,
-        offsets=offsets,
+        offsets=offsets, comparable=comparable,
     )  # fmt: skip
     return Setup(make_component_problem(spec, data).problem, PRIORS, power)
 
@@ -116,6 +117,7 @@ class Record(NamedTuple):
     chi2: Floats  # (N,) noise precision times the sum of squared residuals
     weights: Floats  # (N, R) divided by the standard deviations of their priors
     shrinkage: Floats  # (N, R)
+    size: Floats  # (N,) total variance of the components
     offsets: Floats  # (N, R, D)
     lengthscales: Floats  # (N, R, D)
     first: Floats  # (N, R, D) factor at the first coordinate of each axis, around its offset
@@ -186,7 +188,8 @@ def apply(update, problem, state, work, rng):
         conjugate.update_shrinkage(problem, state, rng)
     elif update == 6:
         for _ in range(2):
-            sweep_jointly(problem, state, work, rng)
+            for d in range(n_dims):
+                take_joint_step(problem, state, work, d, rng)
     else:
         for _ in range(2):
             for position in range(n_dims * (1 if problem.shared else n_components) + 1):
@@ -216,6 +219,7 @@ def replicate(update, drawn, problem, state, work, record, rng):
             record.process[k, p] = state.process_logs[p]
         for i in range(2):
             record.process[k, n_dims + 2 + i] = state.process_values[i]
+        record.size[k] = state.weight_vars[0] * problem.n_sized
         record.chi2[k] = state.noise_precision[0] * total
         for c in range(n_components):
             record.weights[k, c] = state.weights[c] / math.sqrt(state.weight_vars[c])
@@ -240,7 +244,7 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
     per_axis = (n_replicates, n_components, n_dims)
     record = Record(
         np.zeros(n_replicates), np.zeros(n_replicates), np.zeros((n_replicates, n_components)), np.zeros((n_replicates, n_components)),
-        np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros((n_replicates, n_dims, 3)),
+        np.zeros(n_replicates), np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros(per_axis), np.zeros((n_replicates, n_dims, 3)),
         np.zeros((n_replicates, 5)), np.zeros((n_replicates, 5)), np.zeros((n_replicates, n_dims + 4)), np.zeros(n_replicates),
     )  # fmt: skip
     state = new_state(problem)
@@ -267,6 +271,9 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
     for place, c in enumerate(np.flatnonzero(problem.shrunk).tolist()):
         shape = priors.shrinkage_first if place == 0 else priors.shrinkage_rest
         p[f"shrinkage[{c}]"] = ks(record.shrinkage[:, c], stats.gamma(shape).cdf)
+    if problem.size_log_var > 0:
+        prior = stats.norm(problem.size_log_mean, math.sqrt(problem.size_log_var))
+        p["size"] = ks(np.log(record.size), prior.cdf)
     for k in range(record.joint.shape[1]):
         p[f"joint[{k}]"] = float(stats.ks_2samp(record.joint[:, k], record.fresh[:, k]).pvalue)
     for d in np.flatnonzero(problem.full):

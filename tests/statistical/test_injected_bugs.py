@@ -54,6 +54,12 @@ BUGS = {
         [("problem.noise_shape + 0.5 * (power - 1.0) * problem.values.size", "problem.noise_shape")],
         "two sweeps", {"power": 0.4},
     ),
+    "one weight counts twice for the size": (
+        "components/conjugate_updates.py",
+        [("    squares = inner(state.weights[:n_components], state.weights[:n_components])",
+          "    squares = inner(state.weights[:n_components], state.weights[:n_components]) + state.weights[0] ** 2")],
+        "two sweeps", {"comparable": True},
+    ),
     "the noise's rate not divided by the power": (
         "components/gibbs.py", [("problem.noise_rate / power", "problem.noise_rate")], "two sweeps", {"power": 0.4},
     ),

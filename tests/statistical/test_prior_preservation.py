@@ -138,3 +138,9 @@ def test_the_prior_is_preserved_under_a_power_of_the_likelihood() -> None:
     check("two sweeps", 28, power=0.4)
     check("two sweeps", 29, power=0.4, shared=True, active=PARTIAL)
     check("two sweeps", 30, power=0.4, residual_process=True)
+
+
+@pytest.mark.parametrize("update", ["two sweeps", "joint sweeps"])
+def test_the_prior_is_preserved_where_the_size_is_learned_beside_a_constant(update: str) -> None:
+    check(update, 31, comparable=True)
+    check(update, 32, comparable=True, kernel=["categorical", "matern32"], power=0.4)

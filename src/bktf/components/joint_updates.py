@@ -62,21 +62,25 @@ def update_axis_jointly(problem, state, work, d, rng):
 
 
 @compiled_part
-def sweep_jointly(problem, state, work, rng):
-    """Draw the factors of one axis after another, all components together, then the weights."""
+def take_joint_step(problem, state, work, d, rng):
+    """Draw the factors of axis d, all components together; after the last axis the weights too.
+
+    Writes state and work. The steps of a sweep belong together: the first fills the buffers.
+    """
     n_components, n_dims = problem.active.shape
     first = np.int64(0)  # typed as in other calls; a literal would compile what is called again
-    enter_block(problem, state, work, first, n_components)
-    for d in range(n_dims):
-        if problem.joint[d]:
-            update_axis_jointly(problem, state, work, d, rng)
-        for c in range(n_components):
-            multiply(
-                work.prefixes[c],
-                state.factors[c],
-                problem.starts[d],
-                problem.cells[d],
-                work.prefixes[c],
-            )
-    leave_block(state, work, first, n_components)
-    update_noise_and_weights(problem, state, rng)
+    if d == 0:
+        enter_block(problem, state, work, first, n_components)
+    if problem.joint[d]:
+        update_axis_jointly(problem, state, work, d, rng)
+    for c in range(n_components):
+        multiply(
+            work.prefixes[c],
+            state.factors[c],
+            problem.starts[d],
+            problem.cells[d],
+            work.prefixes[c],
+        )
+    if d == n_dims - 1:
+        leave_block(state, work, first, n_components)
+        update_noise_and_weights(problem, state, rng)

@@ -7,7 +7,7 @@ is a `State` of views into it, so the updates of `gibbs` serve as they are.
 from bktf._compiled import compiled, compiled_part
 from bktf.components.chain_state import State
 from bktf.components.gibbs import record, refresh, take_step
-from bktf.components.joint_updates import sweep_jointly
+from bktf.components.joint_updates import take_joint_step
 
 
 @compiled_part
@@ -32,27 +32,29 @@ def particle(population, i):
 
 @compiled
 def sweep_population(problem, population, work, draws, powers, n_burn_in, first, count, rng):
-    """Do `count` sweeps from sweep number `first` on, one particle after another.
+    """Do `count` steps from step number `first` on, one particle after another.
 
     Every particle does powers.size sweeps, each with the likelihood raised to its power; the first
     one begins by computing products and residual. Sweeps after burn-in are stored in draws. A sweep
     updates one factor after another with its length-scale, as the Gibbs sampler does, and then all
-    factors of an axis together.
+    factors of an axis together. Each of these updates is a step.
     """
     n_components, n_dims = problem.active.shape
-    n_steps = (1 if problem.shared else n_components) * n_dims + 1
-    is_joint = problem.joint.any()
+    n_single = (1 if problem.shared else n_components) * n_dims + 1
+    n_steps = n_single + (n_dims if problem.joint.any() else 0)
     n_kept = powers.size - n_burn_in
     for number in range(first, first + count):
-        i, sweep = number // powers.size, number % powers.size
+        position = number % n_steps
+        i, sweep = number // n_steps // powers.size, number // n_steps % powers.size
         state = particle(population, i)
-        if sweep == 0:
-            refresh(problem, state)
-        state.noise_precision[0] *= powers[sweep] / state.power[0]
-        state.power[0] = powers[sweep]
-        for position in range(n_steps):
+        if position == 0:
+            if sweep == 0:
+                refresh(problem, state)
+            state.noise_precision[0] *= powers[sweep] / state.power[0]
+            state.power[0] = powers[sweep]
+        if position < n_single:
             take_step(problem, state, work, position, rng)
-        if is_joint:
-            sweep_jointly(problem, state, work, rng)
-        if sweep >= n_burn_in:
+        else:
+            take_joint_step(problem, state, work, position - n_single, rng)
+        if position == n_steps - 1 and sweep >= n_burn_in:
             record(state, draws, i * n_kept + sweep - n_burn_in)

@@ -13,7 +13,7 @@ import numpy as np
 from bktf._compiled import Progress, run_in_short_calls
 from bktf._typing import Floats, Ints
 from bktf.axis_kernels import Axis
-from bktf.components.chain_state import Problem, State, Work
+from bktf.components.chain_state import Draws, Problem, State, Work
 from bktf.components.chains import (
     FIRST_CALL,
     ChainResult,
@@ -71,17 +71,33 @@ def run_population(
     """
     powers, n_burn_in = schedule
     chain_rng, fill_rng = rngs
-    n_chains = population.n_particles
-    draws = empty_draws(problem, population.factors.shape[3], n_chains * (powers.size - n_burn_in))
+    n_draws = population.n_particles * (powers.size - n_burn_in)
+    draws = empty_draws(problem, population.factors.shape[3], n_draws)
+    is_steep = has_steep_cost(problem, axes)
+
+    run_sweeps(problem, population, schedule, draws, chain_rng, progress, is_steep)
+    return draws_on_axes(problem, axes, observed, draws, progress.stop, fill_rng)
+
+
+def run_sweeps(
+    problem: Problem,
+    population: State,
+    schedule: tuple[Floats, int],
+    draws: Draws,
+    rng: np.random.Generator,
+    progress: Progress,
+    is_steep: bool = False,
+) -> None:
+    """Run the sweeps of every particle in short calls; see `run_population`."""
+    powers, n_burn_in = schedule
     work = make_joint_work(problem)
+    n_dims = problem.active.shape[1]
+    n_steps = steps_per_sweep(problem) + (n_dims if problem.joint.any() else 0)
 
     def advance(first: int, count: int) -> None:
-        sweep_population(
-            problem, population, work, draws, powers, n_burn_in, first, count, chain_rng
-        )
-        progress.report(count)
+        sweep_population(problem, population, work, draws, powers, n_burn_in, first, count, rng)
+        progress.report((first + count) // n_steps - first // n_steps)
 
-    sweep_cost = 2 * steps_per_sweep(problem) * step_cost(problem)
-    first_count = 1 if has_steep_cost(problem, axes) else int(FIRST_CALL / sweep_cost)
-    run_in_short_calls(n_chains * powers.size, first_count, advance, progress.stop)
-    return draws_on_axes(problem, axes, observed, draws, progress.stop, fill_rng)
+    total = population.n_particles * powers.size * n_steps
+    first_count = 1 if is_steep else int(FIRST_CALL / step_cost(problem))
+    run_in_short_calls(total, first_count, advance, progress.stop)

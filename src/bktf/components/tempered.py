@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bktf._compiled import Progress, run_in_short_calls
+from bktf._compiled import Progress
 from bktf._typing import Floats, Ints
 from bktf.components.chain_state import Draws, Problem, State
-from bktf.components.chains import FIRST_CALL, empty_draws, step_cost, steps_per_sweep
+from bktf.components.chains import empty_draws
 from bktf.components.gibbs import refresh
-from bktf.components.particle_sweeps import sweep_population
-from bktf.components.population import make_joint_work
+from bktf.components.population import run_sweeps
 
 STEP_EFFICIENCY = 0.9  # effective share of the particles after a step, relative to before it
 RESAMPLE_BELOW = 0.5  # effective share of the particles
@@ -39,17 +38,7 @@ def temper(
 ) -> Tempered:
     """Move a population, drawn from the prior, to the posterior; it is overwritten."""
     n, n_particles = problem.values.size, population.n_particles
-    work, nothing = make_joint_work(problem), empty_draws(problem, population.factors.shape[3], 0)
-    cost = 2 * steps_per_sweep(problem) * step_cost(problem)
-
-    def sweep(powers: Floats, draws: Draws, n_burn_in: int) -> None:
-        def advance(first: int, count: int) -> None:
-            sweep_population(problem, population, work, draws, powers, n_burn_in, first, count, rng)
-            progress.report(count)
-
-        total = n_particles * powers.size
-        run_in_short_calls(total, int(FIRST_CALL / cost), advance, progress.stop)
-
+    nothing = empty_draws(problem, population.factors.shape[3], 0)
     for i in range(n_particles):
         refresh(problem, State(*(array[i] for array in population)))
     power, log_evidence, n_sweeps = 0.0, 0.0, 0
@@ -75,11 +64,12 @@ def temper(
         population.power[:] = power
         population.noise_precision[:, 0] = power * precision
         if power < 1.0:
-            sweep(np.array([power]), nothing, 1)
+            run_sweeps(problem, population, (np.array([power]), 1), nothing, rng, progress)
             n_sweeps += 1
             precision = population.noise_precision[:, 0] / power
     draws = empty_draws(problem, population.factors.shape[3], n_particles)
-    sweep(np.ones(SETTLE_SWEEPS), draws, SETTLE_SWEEPS - 1)
+    schedule = np.ones(SETTLE_SWEEPS), SETTLE_SWEEPS - 1
+    run_sweeps(problem, population, schedule, draws, rng, progress)
     return Tempered(draws, log_evidence, n_sweeps + SETTLE_SWEEPS)
 
 
