@@ -39,6 +39,15 @@ PARTS = {
 }
 
 
+def tables(lines: Sequence[Line], parts: Sequence[str] = tuple(PARTS)) -> dict[str, str]:
+    """The tables of these parts by name."""
+    return {
+        name: make([line for line in lines if line["experiment"] == part])
+        for part in parts
+        for name, make in PARTS[part].tables.items()
+    }
+
+
 def main() -> int:
     """Make the runs that are missing and write the tables."""
     parser = argparse.ArgumentParser(
@@ -49,15 +58,12 @@ def main() -> int:
     parser.add_argument("--tables", action="store_true", help="only write tables of what is there")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    for name in asked.parts:
-        part = PARTS[name]
-        if not asked.tables:
-            run_missing(LINES, part.runs(), part.run_one, asked.jobs)
-        lines = [line for line in read_lines(LINES) if line["experiment"] == name]
-        for table, make in part.tables.items():
-            text = make(lines)
-            print(f"{table}\n\n{text}\n")
-            (TABLES / f"{table}.md").write_text(text + "\n", encoding="utf-8")
+    if not asked.tables:
+        for name in asked.parts:
+            run_missing(LINES, PARTS[name].runs(), PARTS[name].run_one, asked.jobs)
+    for name, text in tables(read_lines(LINES), asked.parts).items():
+        print(f"{name}\n\n{text}\n")
+        (TABLES / f"{name}.md").write_text(text + "\n", encoding="utf-8")
     return 0
 
 

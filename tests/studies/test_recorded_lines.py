@@ -17,6 +17,7 @@ from benchmarks.prior_mean import tables as prior_mean_tables
 from benchmarks.twenty_dims import tables as twenty_dims_tables
 from conftest import ROOT
 from studies.comparison import __main__ as comparison
+from studies.finite_rank import __main__ as finite_rank
 from studies.lines import Line, append_line, key_of, read_lines
 from studies.migration import RENAMED_EXPERIMENTS, RENAMED_FILES, main, take_over
 from studies.pages import MARKER
@@ -43,6 +44,8 @@ def redrawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = folder / "tables" / f"any_size_{name}.md"
         path.write_text(table + "\n", encoding="utf-8")
     for name, table in (prior_mean_tables() | twenty_dims_tables()).items():
+        (folder / "tables" / f"{name}.md").write_text(table + "\n", encoding="utf-8")
+    for name, table in finite_rank.tables(read_lines(finite_rank.LINES)).items():
         (folder / "tables" / f"{name}.md").write_text(table + "\n", encoding="utf-8")
     costs = folder / "tables" / "peers.md"
     costs.write_text(peers_table(read_lines(PEERS_LINES)) + "\n", encoding="utf-8")
@@ -77,7 +80,9 @@ def test_the_figures_drawn_are_those_committed(redrawn: Path) -> None:
     assert drawn == {path.name for path in (RESULTS / "figures").iterdir()}
 
 
-@pytest.mark.parametrize("name", ["compare", "calibration", "goals", "bktf_variants"])
+@pytest.mark.parametrize(
+    "name", ["compare", "calibration", "goals", "bktf_variants", "finite_rank"]
+)
 def test_every_line_of_the_comparison_has_its_commit(name: str) -> None:
     for line in read_lines(RESULTS / f"{name}.jsonl"):
         assert line["commit"], key_of(line)

@@ -363,7 +363,7 @@ def test_a_fit_with_everything_is_saved_and_comes_back(tmp_path: Any) -> None:
     assert (
         [getattr(again.spec, name) for name in FLAGS]
         == [getattr(posterior.spec, name) for name in FLAGS]
-        == [False, True, True, True]
+        == [False, True, True, True, False]
     )
     assert set(posterior.ranks) <= {0, 1, 2}
 
