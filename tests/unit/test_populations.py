@@ -1,6 +1,7 @@
 """Annealed and tempered populations: powers, weights, and joint draws against dense algebra."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from bktf.components import annealed_powers, systematic
 from bktf.components.population import ANNEALED_SHARE, FIRST_POWER
 from bktf.components.tempered import STEP_EFFICIENCY, next_power, normalised
 from bktf.gaussian_process import Evidence
-from bktf.surrogate.rank_draws import log_mean_evidence
+from bktf.surrogate.rank_draws import log_mean_evidence, mix_ranks
 from seeds import seeded
 
 
@@ -102,3 +103,26 @@ def test_factors_drawn_together_have_the_moments_of_dense_algebra() -> None:
     assert np.abs(white.mean(axis=1)).max() < 5.5 / math.sqrt(n_draws)
     second = white @ white.T / n_draws
     assert np.abs(second - np.eye(q * m)).max() < 5.5 * math.sqrt(2.0 / n_draws)
+
+
+class Stub:
+    """Stands for the draws of one rank."""
+
+    def __init__(self, rank: float, n_draws: int) -> None:
+        self.rank, self.n_draws = rank, n_draws
+
+
+def test_ranks_are_mixed_by_prior_times_evidence_without_repeats() -> None:
+    stubs: list[Any] = [Stub(1, 500), Stub(2, 500), Stub(math.inf, 60)]
+    evidences = [Evidence(-3.0, 0.1), Evidence(-2.0, 0.1), Evidence(-2.5, 0.1)]
+    prior = [0.5, 0.2, 0.3]
+    mixed = mix_ranks(stubs, evidences, prior, 500)
+    weights = np.array(prior) * np.exp([-3.0, -2.0, -2.5])
+    shares = weights / weights.sum()
+    assert [part.probability for part in mixed.parts] == pytest.approx(shares.tolist())
+    counts = np.array([part.chosen.size for part in mixed.parts])
+    assert counts.sum() == int(60 / shares[2])  # the process has no more draws
+    assert np.abs(counts - shares * counts.sum()).max() <= 1.0
+    assert all(np.unique(part.chosen).size == part.chosen.size for part in mixed.parts)
+    certain = mix_ranks(stubs[:2], [Evidence(-900.0, 0.1), Evidence(-2.0, 0.1)], [0.5, 0.5], 400)
+    assert [part.chosen.size for part in certain.parts] == [0, 400]
