@@ -14,7 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 
 import bktf
-from studies.lines import Line, RunKey, made_with, rounded
+from bktf.surrogate import fit_ranks
+from studies.lines import Line, RunKey, key_of, made_with, rounded
 from studies.problems import Floats
 from studies.table_writer import markdown
 
@@ -44,7 +45,12 @@ def _key(method: str, rank: int | None, seed: int) -> RunKey:
         "problem": "any rank" if rank is None else f"rank {rank}",
         "method": method,
         "seed": seed,
-        "settings": {"n": N_POINTS, "n_dims": 2 + seed % 3},
+        "settings": {
+            "n": N_POINTS,
+            "n_dims": 2 + seed % 3,
+            "particles": [fit_ranks.N_GROUPS, fit_ranks.N_PARTICLES],
+            "sweeps": list(fit_ranks.SWEEPS_PER_STEP.values()),
+        },
     }
 
 
@@ -114,9 +120,15 @@ def _components(
     return np.stack(products)
 
 
+def _todays(lines: Sequence[Line], method: str) -> list[Line]:
+    """The lines of a method with the particles and sweeps of today."""
+    wanted = {key_of(key) for key in rank_runs() if key["method"] == method}
+    return [line for line in lines if key_of(line) in wanted]
+
+
 def recovery_table(lines: Sequence[Line]) -> str:
     """How often the true rank is the most probable, and within one of it."""
-    found = [line for line in lines if line["method"] == "condition"]
+    found = _todays(lines, "condition")
     ranks = np.array([1, 2, 3, 4, math.inf])
     rows = []
     for name in [*(f"rank {r}" for r in TRUE_RANKS), "all"]:
@@ -137,7 +149,7 @@ def recovery_table(lines: Sequence[Line]) -> str:
 
 def calibration_table(lines: Sequence[Line]) -> str:
     """Stated probabilities of ranks against how often they were the true ones."""
-    found = [line for line in lines if line["method"] == "prior"]
+    found = _todays(lines, "prior")
     stated = np.concatenate([line["probabilities"] for line in found]) if found else np.empty(0)
     truth = np.concatenate(
         [np.array(PRIOR_RANKS) == line["true_rank"] for line in found] or [np.empty(0)]

@@ -80,10 +80,8 @@ def test_products_have_the_size_and_correlation_of_the_prior() -> None:
     assert abs(cross.mean() - 0.5 * wanted) < 5 * cross.std() / math.sqrt(len(drawn))
 
 
-def rank_line(method: str, truth: int, probabilities: list[float]) -> Line:
-    return {
-        "method": method,
-        "problem": f"rank {truth}",
+def rank_line(method: str, truth: int, seed: int, probabilities: list[float]) -> Line:
+    return dict(ranks._key(method, truth if method == "condition" else None, seed)) | {
         "true_rank": truth,
         "probabilities": probabilities,
         "errors": [0.5] * len(probabilities),
@@ -93,12 +91,13 @@ def rank_line(method: str, truth: int, probabilities: list[float]) -> Line:
 
 def test_the_tables_of_ranks_count_hits() -> None:
     lines = [
-        rank_line("condition", 1, [0.9, 0.1, 0.0, 0.0, 0.0]),
-        rank_line("condition", 1, [0.1, 0.8, 0.1, 0.0, 0.0]),
-        rank_line("condition", 3, [0.0, 0.0, 0.0, 0.0, 1.0]),
-        rank_line("prior", 1, [0.6, 0.4, 0.0, 0.0]),
-        rank_line("prior", 2, [0.6, 0.4, 0.0, 0.0]),
+        rank_line("condition", 1, 0, [0.9, 0.1, 0.0, 0.0, 0.0]),
+        rank_line("condition", 1, 1, [0.1, 0.8, 0.1, 0.0, 0.0]),
+        rank_line("condition", 3, 0, [0.0, 0.0, 0.0, 0.0, 1.0]),
+        rank_line("prior", 1, 0, [0.6, 0.4, 0.0, 0.0]),
+        rank_line("prior", 2, 1, [0.6, 0.4, 0.0, 0.0]),
     ]
+    lines.append(lines[0] | {"settings": {"particles": [4, 128]}})  # of another time
     table = ranks.recovery_table(lines)
     assert "| rank 1 | 2 | 50 % | 100 % |" in table
     assert "| all | 3 | 33 % | 67 % |" in table

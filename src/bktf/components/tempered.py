@@ -34,9 +34,17 @@ class Tempered(NamedTuple):
 
 
 def temper(
-    problem: Problem, population: State, rng: np.random.Generator, progress: Progress
+    problem: Problem,
+    population: State,
+    sweeps_per_step: int,
+    rng: np.random.Generator,
+    progress: Progress,
 ) -> Tempered:
-    """Move a population, drawn from the prior, to the posterior; it is overwritten."""
+    """Move a population, drawn from the prior, to the posterior; it is overwritten.
+
+    Sweeps between steps are worth more than particles: a population that lags behind the power
+    loses its evidence, however large it is.
+    """
     n, n_particles = problem.values.size, population.n_particles
     nothing = empty_draws(problem, population.factors.shape[3], 0)
     for i in range(n_particles):
@@ -64,8 +72,9 @@ def temper(
         population.power[:] = power
         population.noise_precision[:, 0] = power * precision
         if power < 1.0:
-            run_sweeps(problem, population, (np.array([power]), 1), nothing, rng, progress)
-            n_sweeps += 1
+            schedule = np.full(sweeps_per_step, power), sweeps_per_step
+            run_sweeps(problem, population, schedule, nothing, rng, progress)
+            n_sweeps += sweeps_per_step
             precision = population.noise_precision[:, 0] / power
     draws = empty_draws(problem, population.factors.shape[3], n_particles)
     schedule = np.ones(SETTLE_SWEEPS), SETTLE_SWEEPS - 1

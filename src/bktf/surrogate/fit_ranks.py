@@ -41,8 +41,10 @@ from bktf.surrogate.run_chains import ChainCall, RunOptions, run_chains
 FINITE_RANKS = (1, 2, 3, 4)
 RANKS = (*FINITE_RANKS, math.inf)
 N_GROUPS = 4  # independent populations of a rank: their evidences tell the error
-N_PARTICLES = 128  # of a population
-EXPECTED_SWEEPS = 60  # of a particle, for the progress bar
+N_PARTICLES = 64  # of a population
+# Between two steps of the power, by rank: fewer components move less in a sweep, which is cheaper
+SWEEPS_PER_STEP = {1: 8, 2: 4, 3: 4, 4: 4}
+N_STEPS = 60  # of the power, roughly; for the progress bar
 PROCESS_LENGTHS = ChainLengths(64, 24, 4)
 EVIDENCE_STREAM = 5  # spawn key of the fit's seed
 
@@ -146,7 +148,7 @@ def _fit_finite(
         return _temper_group(made[call.number // N_GROUPS], data, call)
 
     n_calls = N_GROUPS * len(ranks)
-    n_reports = n_calls * N_PARTICLES * EXPECTED_SWEEPS
+    n_reports = N_GROUPS * N_PARTICLES * N_STEPS * sum(SWEEPS_PER_STEP[int(r)] for r in ranks)
     groups = run_chains(group, n_calls, n_reports, entropy, options)
     results = []
     for i, one in enumerate(specs):
@@ -165,7 +167,8 @@ def _temper_group(made: ComponentProblem, data: Data, call: ChainCall) -> Group:
         [state_from_prior(problem, data, call.start_rng) for _ in range(N_PARTICLES)]
     )
     progress = Progress(call.stop, call.report)
-    found = temper(problem, population, call.chain_rng, progress)
+    sweeps_per_step = SWEEPS_PER_STEP[problem.n_sized]
+    found = temper(problem, population, sweeps_per_step, call.chain_rng, progress)
     chains = draws_on_axes(problem, data.grid, made.observed, found.draws, call.stop, call.fill_rng)
     return Group(chains, found.log_evidence)
 
