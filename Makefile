@@ -30,7 +30,7 @@ help:
 	@echo "make study-sampler  how often the sampler walks into failures, resumable (five minutes)"
 	@echo "make study-hard-use  long histories, pruning, huge values, noise: makes the runs that are missing (an hour of CPU from nothing)"
 	@echo "make study-reproduction  the paper's experiments: makes the runs that are missing, draws tables and figures (hours from nothing)"
-	@echo "make study-finite-rank  inference at finite rank: do fits agree, do they predict, is the rank found (half an hour of CPU from nothing)"
+	@echo "make study-finite-rank  inference at finite rank: do fits agree, do they predict, is the rank found (an hour of CPU from nothing)"
 	@echo "make study-early  the first suggestions: what is expected where nothing is known, and 20 dimensions (an hour of CPU from nothing)"
 	@echo "make study-vizier  Vizier's runs of the comparison, in an environment of its own (an hour of CPU from nothing)"
 	@echo "make study-comparison  bktf against other packages: makes the runs that are missing (seven hours of CPU from nothing)"

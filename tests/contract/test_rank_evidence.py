@@ -205,6 +205,8 @@ def test_what_is_of_one_rank_points_to_by_rank(posterior: Any) -> None:
     assert posterior.by_rank[2].rank == 2
     with pytest.raises(ValueError, match="log_evidence_errors"):
         posterior.diagnostics()
+    with pytest.raises(ValueError, match="leave_one_out refits one rank"):
+        bktf.leave_one_out(posterior)
     with pytest.raises(ValueError, match='"ei" or "ucb"'):
         posterior.argmax("max")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bktf._typing import Floats, Ints
-from bktf.surrogate import Posterior, fit_model
+from bktf.surrogate import Posterior, RankPosterior, fit_model
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +53,11 @@ def leave_one_out(posterior: Posterior, *, index: Sequence[int] | None = None) -
     """
     if not isinstance(posterior, Posterior):
         raise ValueError(f"leave_one_out takes a bktf.Posterior; got {type(posterior).__name__}")
+    if isinstance(posterior, RankPosterior):
+        raise ValueError(
+            'leave_one_out refits one rank; the posterior is of rank="auto". Fit the rank that you '
+            "want to check, as in bktf.fit(…, rank=2)"
+        )
     n = len(posterior.y)
     if n < 2:
         raise ValueError(f"leave_one_out needs at least 2 observations; the posterior has {n}")
