@@ -3,6 +3,7 @@
 import itertools
 import math
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,14 @@ AXES = [np.linspace(0, 1, 6), np.linspace(0, 2, 5)]
 RNG = np.random.default_rng(0)
 X = np.stack([RNG.choice(axis, 24) for axis in AXES], axis=1)
 Y = 10.0 + np.sin(3 * X[:, 0]) * np.cos(2 * X[:, 1]) + 0.05 * RNG.standard_normal(24)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_particles() -> Iterator[None]:
+    """A quarter of the particles: these tests are not about precision."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fit_ranks, "N_PARTICLES", 16)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +98,7 @@ def test_the_evidence_of_one_component_agrees_with_quadrature() -> None:
     made = make_component_problem(spec, data)
     groups = [
         fit_ranks._temper_group(made, data, _chain_call(i, seeded(3), *stop_and_report()))
-        for i in range(12)
+        for i in range(40)
     ]
     found = log_mean_evidence(np.array([group.log_evidence for group in groups]))
 

@@ -18,7 +18,7 @@ from source_hash import source_hash
 
 SMALL = """
 import numpy as np, bktf
-print(bktf.fit([np.linspace(0, 1, 4)], [[0.0], [1.0]], [0.0, 1.0], seed=0, n_sweeps=3, n_burn_in=1).weights[0, 0])
+print(bktf.fit([np.linspace(0, 1, 4)], [[0.0], [1.0]], [0.0, 1.0], seed=0, n_sweeps=3, n_burn_in=1, inference="gibbs").weights[0, 0])
 """
 
 
