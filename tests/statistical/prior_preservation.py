@@ -23,8 +23,9 @@ from bktf.axis_kernels.axes import Axis
 from bktf.axis_kernels.kernel_spec import AxisKernel, Kernel, resolve_kernels
 from bktf.components import conjugate_updates as conjugate
 from bktf.components import gibbs
-from bktf.components.chain_state import Problem, Work
+from bktf.components.chain_state import Problem
 from bktf.components.joint_updates import take_joint_step
+from bktf.components.population import make_joint_work
 from bktf.gaussian_process import ProcessModel
 from bktf.surrogate.fit_components import make_component_problem, new_state
 from bktf.surrogate.model_spec import ModelSpec
@@ -97,17 +98,6 @@ def make_setup(
         offsets=offsets, comparable=comparable,
     )  # fmt: skip
     return Setup(make_component_problem(spec, data).problem, PRIORS, power)
-
-
-def make_work(problem: Problem) -> Work:
-    n_components, n_dims = problem.active.shape
-    n = problem.values.size
-    return Work(
-        np.zeros((n_components, n_dims + 1, n)),
-        np.zeros((n_components, n)),
-        np.zeros((n_components, n)),
-        np.zeros(n),
-    )
 
 
 class Record(NamedTuple):
@@ -254,7 +244,7 @@ def p_values(setup: Setup, update: str, n_replicates: int, seed: int) -> dict[st
         drawn,
         problem,
         state,
-        make_work(problem),
+        make_joint_work(problem),
         record,
         np.random.default_rng(seeded(seed)),
     )

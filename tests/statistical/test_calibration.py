@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from prior_preservation import apply, make_work
+from prior_preservation import apply
 from scipy import stats
 
 from bktf._compiled.numba_options import compiled as compiled
@@ -21,6 +21,7 @@ from bktf.axis_kernels.kernel_spec import resolve_kernels
 from bktf.components import gibbs
 from bktf.components.chain_state import Problem, State, Work
 from bktf.components.chains import KnownFactors, run_chain, states_between
+from bktf.components.population import make_joint_work
 from bktf.surrogate.fit_components import make_component_problem, new_state
 from bktf.surrogate.model_spec import ModelSpec
 from bktf.surrogate.observed_values import Data
@@ -200,7 +201,7 @@ def side_of(axes: tuple[Axis, ...], X: Floats, shared: bool) -> tuple[Side, tupl
     problem, observed = make_component_problem(
         ModelSpec(rank=2, shared_lengthscales=shared), Data(axes, X, np.zeros(len(X)), None)
     )
-    return Side(problem, new_state(problem), make_work(problem)), observed
+    return Side(problem, new_state(problem), make_joint_work(problem)), observed
 
 
 def summaries_of(f: Floats) -> Floats:

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from prior_preservation import UPDATES, apply, draw_joint, make_setup, make_work
+from prior_preservation import UPDATES, apply, draw_joint, make_setup
 
 import oracles
 from bktf._compiled import slice_sampling
 from bktf._compiled import vector_loops as sums
 from bktf.axis_kernels.factor_updates import update_markov
 from bktf.components.chain_state import State
+from bktf.components.population import make_joint_work
 from bktf.surrogate.fit_components import new_state
 from seeds import seeded
 
@@ -91,7 +92,7 @@ def test_the_fast_update_draws_what_the_general_one_draws() -> None:
     for form in (problem, general):
         state, work, rng = (
             State(*(a.copy() for a in start)),
-            make_work(problem),
+            make_joint_work(problem),
             np.random.default_rng(seeded(4)),
         )
         apply(UPDATES.index("two sweeps"), form, state, work, rng)

@@ -12,6 +12,9 @@ from bktf.components import annealed_powers, systematic
 from bktf.components.population import ANNEALED_SHARE, FIRST_POWER
 from bktf.components.tempered import STEP_EFFICIENCY, next_power, normalised
 from bktf.gaussian_process import Evidence
+from bktf.surrogate.fit_components import make_component_problem
+from bktf.surrogate.model_spec import ModelSpec, make_axes
+from bktf.surrogate.observed_values import Data
 from bktf.surrogate.rank_draws import log_mean_evidence, mix_ranks
 from seeds import seeded
 
@@ -126,3 +129,11 @@ def test_ranks_are_mixed_by_prior_times_evidence_without_repeats() -> None:
     assert all(np.unique(part.chosen).size == part.chosen.size for part in mixed.parts)
     certain = mix_ranks(stubs[:2], [Evidence(-900.0, 0.1), Evidence(-2.0, 0.1)], [0.5, 0.5], 400)
     assert [part.chosen.size for part in certain.parts] == [0, 400]
+
+
+@pytest.mark.parametrize(("rank", "is_joint"), [(1, False), (2, True), (8, True), (9, False)])
+def test_factors_of_a_few_components_are_drawn_together(rank: int, is_joint: bool) -> None:
+    """One has nothing to share, and the cost is cubic in their number."""
+    spec = ModelSpec(rank=rank)
+    data = Data(make_axes(spec, [[0.0, 1.0]]), np.array([[0.0], [1.0]]), np.zeros(2), None)
+    assert make_component_problem(spec, data).problem.joint.tolist() == [is_joint]

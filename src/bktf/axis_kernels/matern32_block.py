@@ -3,7 +3,7 @@
 A simulation smoother (Durbin and Koopman 2002, Biometrika 89, 603–616): a path of the prior and
 observations of it are simulated, and the smoothed mean given the difference to the real ones is
 added. No covariance is inverted, so points may lie as near to each other as they like. It costs
-O(m·q²) where single factors cost O(m·q), and moves what the components share.
+O(m·q³) where single factors cost O(m·q), and moves what the components share.
 
 Notation
     q factors; the state at a point is (g_1, g_1′/rate_1, …, g_q, g_q′/rate_q)

@@ -30,7 +30,6 @@ class Tempered(NamedTuple):
 
     draws: Draws
     log_evidence: float
-    n_sweeps: int  # of every particle
 
 
 def temper(
@@ -49,7 +48,7 @@ def temper(
     nothing = empty_draws(problem, population.factors.shape[3], 0)
     for i in range(n_particles):
         refresh(problem, State(*(array[i] for array in population)))
-    power, log_evidence, n_sweeps = 0.0, 0.0, 0
+    power, log_evidence = 0.0, 0.0
     logs = np.zeros(n_particles)  # of the weights
     precision = population.noise_precision[:, 0].copy()
     residuals = population.residual
@@ -74,12 +73,11 @@ def temper(
         if power < 1.0:
             schedule = np.full(sweeps_per_step, power), sweeps_per_step
             run_sweeps(problem, population, schedule, nothing, rng, progress)
-            n_sweeps += sweeps_per_step
             precision = population.noise_precision[:, 0] / power
     draws = empty_draws(problem, population.factors.shape[3], n_particles)
     schedule = np.ones(SETTLE_SWEEPS), SETTLE_SWEEPS - 1
     run_sweeps(problem, population, schedule, draws, rng, progress)
-    return Tempered(draws, log_evidence, n_sweeps + SETTLE_SWEEPS)
+    return Tempered(draws, log_evidence)
 
 
 def normalised(logs: Floats) -> Floats:

@@ -153,7 +153,7 @@ class LogPosterior:
         return root, -0.5 * (log_det + float(values @ alpha)), alpha
 
     def log_prior(self, x: Floats) -> float:
-        """The log prior density of x."""
+        """The log prior density of x, up to a constant."""
         normal = -0.5 * float(x[: self.n_logs] @ x[: self.n_logs])
         if self.problem.noise_known:
             return normal

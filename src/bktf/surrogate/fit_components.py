@@ -40,6 +40,7 @@ from bktf.surrogate.run_chains import ChainCall, RunOptions, run_chains
 LENGTHSCALE_RANGE = (np.exp(LOG_LENGTHSCALE_LOW), np.exp(LOG_LENGTHSCALE_HIGH))
 # A warm start whose units of y differ by more than this begins with new weights and noise.
 UNITS_RANGE = (1e-8, 1e8)
+MAX_JOINT = 8  # components whose factors are drawn together: the cost is cubic in their number
 GROUP = 8  # annealed chains that share a thread and its random numbers
 
 
@@ -174,7 +175,8 @@ def make_component_problem(spec: ModelSpec, data: Data) -> ComponentProblem:
     log_means = np.where(equal, priors.correlation_logit_mean, priors.lengthscale_log_mean)
     log_vars = np.where(equal, priors.correlation_logit_var, priors.lengthscale_log_var)
     kinds = np.array([axis.kernel.kind for axis in grid], dtype=np.int64)
-    joint = (kinds == MATERN32) & (active.sum(axis=0) > 1)
+    n_active = active.sum(axis=0)
+    joint = (kinds == MATERN32) & (n_active > 1) & (n_active <= MAX_JOINT)
     joint &= spec.inference == "annealed" and not spec.shared_lengthscales
     steps = [steps_along(c) for c in coords]
     problem = Problem(

@@ -22,6 +22,10 @@ from bktf.surrogate.priors import Priors
 # a process.
 DIAGNOSTICS_STREAM, PENDING_STREAM = 3, 4
 N_UNSEEN = 64  # unseen cells whose mixing the diagnostics look at
+NOTHING_LEFT = (
+    "every cell of the grid is excluded or pending: there is nothing left to choose. Allow repeats "
+    "or refine the axes"
+)
 IMPROVEMENT_BLOCK = 100  # points whose covariances with pending points are found together
 
 
@@ -263,10 +267,7 @@ class Posterior:
             seed=seed,
         )
         if choice.point is None:
-            raise ValueError(
-                "every cell of the grid is excluded or pending: there is nothing left to choose. "
-                "Allow repeats or refine the axes"
-            )
+            raise ValueError(NOTHING_LEFT)
         return choice.point
 
     def argmin(

@@ -13,7 +13,7 @@ from bktf.acquisition import points_of
 from bktf.axis_kernels import Axis
 from bktf.surrogate.diagnostics import Diagnostics
 from bktf.surrogate.fit_ranks import spec_of_rank
-from bktf.surrogate.posterior import Posterior
+from bktf.surrogate.posterior import NOTHING_LEFT, Posterior
 from bktf.surrogate.posterior_file import read_fields
 from bktf.surrogate.rank_draws import RankDraws
 
@@ -129,10 +129,7 @@ class RankPosterior(Posterior):
         if math.prod(axis.size for axis in self.grid) <= MAX_COMPARED:
             found = cells.allowed(cells.all_points())
             if not len(found):
-                raise ValueError(
-                    "every cell of the grid is excluded or pending: there is nothing left to "
-                    "choose. Allow repeats or refine the axes"
-                )
+                raise ValueError(NOTHING_LEFT)
             return np.asarray(found[np.argmax(score(found))])
         starts = [
             one.argmax(acquisition, beta, exclude, pending, seed=seed)
