@@ -1,6 +1,6 @@
 """The finite-rank model's inference: makes the runs that are missing, then the tables.
 
-python -m studies.finite_rank [--parts mixing rank] [--jobs 2] [--tables]
+python -m studies.finite_rank [--parts mixing rank rules] [--jobs 2] [--tables]
 """
 
 import argparse
@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from studies.finite_rank import mixing, ranks
+from studies.finite_rank import mixing, ranks, rules
 from studies.lines import Line, RunKey, read_lines
 from studies.pages import ROOT, TABLES
 from studies.runner import run_missing
@@ -36,6 +36,7 @@ PARTS = {
         ranks.run_rank,
         {"rank_recovery": ranks.recovery_table, "rank_calibration": ranks.calibration_table},
     ),
+    "rules": Part(rules.rule_runs, rules.run_rule, {"rank_rules": rules.rules_table}),
 }
 
 

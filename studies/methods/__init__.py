@@ -12,6 +12,7 @@ from studies.methods.paper_methods import (
     run_settings,
 )
 from studies.methods.protocol import Method, MethodEntry
+from studies.methods.two_ranks import two_ranks
 
 __all__ = [
     "BETA",
@@ -28,4 +29,5 @@ __all__ = [
     "bktf_method",
     "choose_methods",
     "run_settings",
+    "two_ranks",
 ]

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import bktf
+from bktf.surrogate import Warp
 from seeds import seeded
-from studies.finite_rank import mixing, ranks
-from studies.lines import Line
+from studies.finite_rank import mixing, ranks, rules
+from studies.lines import Line, key_of
+from studies.methods.two_ranks import MIN_SHARE, Forecast, finite_share, two_ranks
+from studies.problems import COMPARISON_PROBLEMS, DEVELOPMENT
 
 
 def test_every_run_of_the_mixing_study_is_named_once() -> None:
@@ -104,3 +107,71 @@ def test_the_tables_of_ranks_count_hits() -> None:
     calibration = ranks.calibration_table(lines)
     assert "| 50 to 80 % | 2 | 60.0 % | 50.0 % |" in calibration
     assert "| 0 to 5 % | 4 | 0.0 % | 0.0 % |" in calibration
+
+
+def test_the_problems_of_the_rules_are_of_the_development_half() -> None:
+    runs = rules.rule_runs()
+    assert len({key_of(run) for run in runs}) == len(runs)
+    for names, is_finite in ((rules.FINITE_PROBLEMS, True), (rules.CONTINUOUS_PROBLEMS, False)):
+        assert len(set(names)) == 6
+        for name in names:
+            problem = COMPARISON_PROBLEMS[name]
+            assert problem.half == DEVELOPMENT
+            assert (problem.kind != "continuous") == is_finite
+
+
+def test_a_forecast_of_warped_values_is_a_density_of_plain_ones() -> None:
+    """Its integral over plain values is 1."""
+    warp = Warp(best=1.0, scale=0.3)
+    forecast = Forecast(0.2, 0.16, warp)
+    y = np.concatenate((warp.inverse(np.linspace(-3.0, 1.0, 4001)), np.linspace(1.0, 4.0, 3001)))
+    density = np.exp([forecast.log_density(value) for value in y])
+    assert float(np.trapezoid(density, y)) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_every_rank_has_a_share_of_the_suggestions() -> None:
+    shares = [finite_share(x) for x in (-math.inf, -1e6, -1.0, 0.0, 1.0, 1e6)]
+    assert shares == sorted(shares)
+    assert shares[0] == pytest.approx(MIN_SHARE)
+    assert shares[3] == 0.5
+    assert shares[-1] == pytest.approx(1 - MIN_SHARE)
+
+
+@pytest.mark.parametrize("rule", rules.RULES)
+def test_a_rule_suggests_points_of_the_space_and_keeps_a_record(rule: str) -> None:
+    problem = COMPARISON_PROBLEMS["grid-branin"]
+    short = {"inference": "annealed", "n_sweeps": 8, "n_burn_in": 4, "n_chains": 2}
+    method = two_ranks(problem, seeded(0), rule, short)
+    for params in problem.start_points(0):
+        method.tell(params, problem.values([params])[0])
+    tried = []
+    for _ in range(2):
+        params = method.ask()
+        tried.append(params)
+        method.tell(params, problem.values([params])[0])
+    for params in tried:
+        assert all(d._contains(d.to_internal_repr(params[k])) for k, d in problem.space.items())
+    assert tried[0] != tried[1]
+    assert len(method.leads) == (2 if rule == "scores" else 0)  # type: ignore[attr-defined]
+
+
+def test_the_table_of_rules_is_paired_with_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "KINDS", {"finite": ("grid-branin",)})
+
+    def line(method: str, seed: int, values: list[float]) -> Line:
+        return {
+            "problem": "grid-branin",
+            "method": method,
+            "seed": seed,
+            "settings": {"budget": 4},
+            "n_start": 1,
+            "values": values,
+            "cpu_seconds": {"total": 2.0},
+        }
+
+    lines = [line(rules.REFERENCE, s, [90.0, 80, 70, 60, 50]) for s in range(2)]
+    lines += [line("scores", s, [90.0, 20, 20, 20, 10]) for s in range(2)]
+    table = rules.rules_table(lines).splitlines()
+    assert [row.split("|")[1].strip() for row in table[2:]] == [rules.REFERENCE, "scores"]
+    assert table[3].count("ahead") == 3
+    assert "| 2 | 0.5 |" in table[3]
