@@ -31,9 +31,14 @@ N_SETS = 20
 SETS_WITH_MANY = 5  # data sets with so many fits that their agreement can be measured
 MANY_FITS, FEW_FITS = 20, 2
 RATES = (0.01, 1e-5)  # of the noise precision's prior
+N_SETS_OF = {"annealed, ten times": 1}  # where they are fewer
+N_SETS_OF |= {f"annealed, repulsion {r}": SETS_WITH_MANY for r in (2, 20)}
+LENGTHS = {"n_chains": 32, "n_sweeps": 48, "n_burn_in": 32}
 METHODS: dict[str, dict[str, Any]] = {
     "gibbs": {"inference": "gibbs", "n_chains": 4, "n_sweeps": 400, "n_burn_in": 340},
-    "annealed": {"n_chains": 32, "n_sweeps": 48, "n_burn_in": 32},
+    "annealed": LENGTHS,
+    "annealed, repulsion 2": LENGTHS | {"repulsion": 2.0},
+    "annealed, repulsion 20": LENGTHS | {"repulsion": 20.0},
     "annealed, ten times": {"n_chains": 320, "n_sweeps": 48, "n_burn_in": 32},
 }
 
@@ -51,7 +56,7 @@ class Prediction(NamedTuple):
 
 
 def mixing_runs(methods: Sequence[str], n_sets: int) -> list[RunKey]:
-    """Every problem, data set, method and prior; ten times the chains only where fits are many."""
+    """Every problem, data set, method and prior."""
     return [
         {
             "experiment": "mixing",
@@ -70,7 +75,7 @@ def mixing_runs(methods: Sequence[str], n_sets: int) -> list[RunKey]:
         for rate in RATES
         for method in methods
         for problem in SIZES
-        if method != "annealed, ten times" or number == 0
+        if number < N_SETS_OF.get(method, n_sets)
     ]
 
 

@@ -1,8 +1,11 @@
 """Whether `fit(rank="auto")` finds the rank of data that were drawn from the model.
 
 "condition": every component has at least a tenth of the components' variance over the grid, and the
-noise is 5 % of the spread. "prior": everything is drawn from the prior of the comparison, the rank
-with equal probabilities, and the stated probabilities are compared with how often they were right.
+noise is 5 % of the spread. "gamma process": the same data sets, at most six components whose
+weights a multiplicative gamma process shrinks; the estimate is the most frequent number of
+components with at least 1 % of the variance. "prior": everything is drawn from the prior of the
+comparison, the rank with equal probabilities, and the stated probabilities are compared with how
+often they were right.
 Dimensions, sizes and seeds were fixed before the first line.
 """
 
@@ -10,6 +13,7 @@ import itertools
 import math
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +32,7 @@ N_SETS = 20  # for each true rank
 N_PRIOR_SETS = 80
 PRIOR_RANKS = (1, 2, 3, 4)
 MAX_TRIES = 10_000
+SHRUNK = {"rank": 6, "n_sweeps": 400, "n_burn_in": 200, "n_chains": 64}  # of the gamma process
 BINS = (0.0, 0.05, 0.2, 0.5, 0.8, 1.0)  # of stated probabilities
 
 
@@ -36,18 +41,27 @@ def rank_runs() -> list[RunKey]:
     with_condition = [
         _key("condition", rank, seed) for seed in range(N_SETS) for rank in TRUE_RANKS
     ]
-    return with_condition + [_key("prior", None, seed) for seed in range(N_PRIOR_SETS)]
+    shrunk = [
+        _key("gamma process", rank, seed) | {"settings": _of_data(seed) | SHRUNK}
+        for seed in range(N_SETS)
+        for rank in TRUE_RANKS
+    ]
+    return with_condition + shrunk + [_key("prior", None, seed) for seed in range(N_PRIOR_SETS)]
 
 
-def _key(method: str, rank: int | None, seed: int) -> RunKey:
+def _of_data(seed: int) -> dict[str, Any]:
+    """What a data set depends on, beside the rank and the seed."""
+    return {"n": N_POINTS, "n_dims": 2 + seed % 3}
+
+
+def _key(method: str, rank: int | None, seed: int) -> dict[str, Any]:
     return {
         "experiment": "rank",
         "problem": "any rank" if rank is None else f"rank {rank}",
         "method": method,
         "seed": seed,
-        "settings": {
-            "n": N_POINTS,
-            "n_dims": 2 + seed % 3,
+        "settings": _of_data(seed)
+        | {
             "particles": [fit_ranks.N_GROUPS, fit_ranks.N_PARTICLES],
             "sweeps": list(fit_ranks.SWEEPS_PER_STEP.values()),
         },
@@ -62,6 +76,8 @@ def run_rank(key: RunKey) -> Line:
     rank = int(rng.choice(PRIOR_RANKS)) if is_prior else number
     axes = [np.linspace(0, 1, AXIS_POINTS[n_dims])] * n_dims
     X, y = _draw_data(axes, rank, rng, is_prior)
+    if key["method"] == "gamma process":
+        return dict(key) | {"true_rank": rank} | _run_shrunk(axes, X, y, key) | made_with()
     equal = {float(r): 1.0 for r in PRIOR_RANKS}
     prior = equal if is_prior else None
     began = time.process_time()
@@ -75,6 +91,18 @@ def run_rank(key: RunKey) -> Line:
         "seconds": rounded(time.process_time() - began),
     }
     return dict(key) | result | made_with()
+
+
+def _run_shrunk(axes: Sequence[Floats], X: Floats, y: Floats, key: RunKey) -> Line:
+    """Fit components with shrunk weights; how often each number of them occurs in the draws."""
+    settings = {name: key["settings"][name] for name in SHRUNK}
+    began = time.process_time()
+    posterior = bktf.fit(axes, X, y, adapt_rank=True, seed=key["seed"], n_threads=1, **settings)
+    counts = np.bincount(posterior.ranks, minlength=settings["rank"] + 1)
+    return {
+        "probabilities": rounded((counts[1:] / counts.sum()).tolist()),
+        "seconds": rounded(time.process_time() - began),
+    }
 
 
 def _draw_data(
@@ -128,22 +156,26 @@ def _todays(lines: Sequence[Line], method: str) -> list[Line]:
 
 def recovery_table(lines: Sequence[Line]) -> str:
     """How often the true rank is the most probable, and within one of it."""
-    found = _todays(lines, "condition")
-    ranks = np.array([1, 2, 3, 4, math.inf])
     rows = []
-    for name in [*(f"rank {r}" for r in TRUE_RANKS), "all"]:
-        own = [line for line in found if name in ("all", line["problem"])]
-        if own:
+    for method in ("condition", "gamma process"):
+        found = _todays(lines, method)
+        for name in [*(f"rank {r}" for r in TRUE_RANKS), "all"]:
+            own = [line for line in found if name in ("all", line["problem"])]
+            if not own:
+                continue
+            by = "evidence" if method == "condition" else method
+            ranks = np.array([1, 2, 3, 4, math.inf] if by == "evidence" else range(1, 7))
             likely = np.array([ranks[np.argmax(line["probabilities"])] for line in own])
             truth = np.array([line["true_rank"] for line in own])
-            errors = [line["errors"][np.argmax(line["probabilities"])] for line in own]
             exact, near = np.mean(likely == truth), np.mean(np.abs(likely - truth) <= 1)
+            errors = [x["errors"][np.argmax(x["probabilities"])] for x in own if "errors" in x]
+            error = f"{np.median(errors):.2f}" if errors else ""
             seconds = np.median([line["seconds"] for line in own])
             rows.append(
-                [name, str(len(own)), f"{100 * exact:.0f} %", f"{100 * near:.0f} %",
-                 f"{np.median(errors):.2f}", f"{seconds:.1f}"]
+                [by, name, str(len(own)), f"{100 * exact:.0f} %", f"{100 * near:.0f} %", error,
+                 f"{seconds:.1f}"]
             )  # fmt: skip
-    header = ["data", "sets", "most probable is the true one", "within one"]
+    header = ["by", "data", "sets", "most probable is the true one", "within one"]
     return markdown([*header, "error of its evidence, nats", "CPU s"], rows)
 
 

@@ -60,6 +60,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "components, short chains": {"rank": 3, **SHORT},
     "adapting rank": {"rank": 6, "adapt_rank": True, **ANNEALED},
     "offsets": {"rank": 3, "offsets": True, **ANNEALED},
+    "repulsion 2": {"rank": 3, "repulsion": 2.0, **ANNEALED},
+    "repulsion 20": {"rank": 3, "repulsion": 20.0, **ANNEALED},
     "main effects": {"rank": 2, "main_effects": True, **ANNEALED},
     "residual process": {
         "rank": 2,

@@ -83,6 +83,15 @@ def test_products_have_the_size_and_correlation_of_the_prior() -> None:
     assert abs(cross.mean() - 0.5 * wanted) < 5 * cross.std() / math.sqrt(len(drawn))
 
 
+def test_a_run_of_the_gamma_process_counts_components() -> None:
+    key = next(key for key in ranks.rank_runs() if key["method"] == "gamma process")
+    short = {"rank": 3, "n_sweeps": 6, "n_burn_in": 3, "n_chains": 2}
+    line = ranks.run_rank({**key, "settings": key["settings"] | short})
+    assert line["true_rank"] == 1
+    assert sum(line["probabilities"]) == pytest.approx(1)
+    assert len(line["probabilities"]) == 3
+
+
 def rank_line(method: str, truth: int, seed: int, probabilities: list[float]) -> Line:
     return dict(ranks._key(method, truth if method == "condition" else None, seed)) | {
         "true_rank": truth,
@@ -102,8 +111,11 @@ def test_the_tables_of_ranks_count_hits() -> None:
     ]
     lines.append(lines[0] | {"settings": {"particles": [4, 128]}})  # of another time
     table = ranks.recovery_table(lines)
-    assert "| rank 1 | 2 | 50 % | 100 % |" in table
-    assert "| all | 3 | 33 % | 67 % |" in table
+    assert "| evidence | rank 1 | 2 | 50 % | 100 % |" in table
+    assert "| evidence | all | 3 | 33 % | 67 % |" in table
+    shrunk = next(key for key in ranks.rank_runs() if key["method"] == "gamma process")
+    lines.append(dict(shrunk) | {"true_rank": 1, "probabilities": [0, 0.2, 0.8], "seconds": 1.0})
+    assert "| gamma process | all | 1 | 0 % | 0 % |" in ranks.recovery_table(lines)
     calibration = ranks.calibration_table(lines)
     assert "| 50 to 80 % | 2 | 60.0 % | 50.0 % |" in calibration
     assert "| 0 to 5 % | 4 | 0.0 % | 0.0 % |" in calibration
