@@ -1,6 +1,8 @@
 """The study of inference at finite rank: what it measures, and its tables."""
 
+import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import pytest
 import bktf
 from bktf.surrogate import Warp
 from seeds import seeded
-from studies.finite_rank import mixing, ranks, rules
+from studies.finite_rank import mixing, ranks, rules, screen
 from studies.lines import Line, key_of
 from studies.methods.two_ranks import MIN_SHARE, Forecast, finite_share, two_ranks
 from studies.problems import COMPARISON_PROBLEMS, DEVELOPMENT
@@ -187,3 +189,19 @@ def test_the_table_of_rules_is_paired_with_the_reference(monkeypatch: pytest.Mon
     assert [row.split("|")[1].strip() for row in table[2:]] == [rules.REFERENCE, "scores"]
     assert table[3].count("ahead") == 3
     assert "| 2 | 0.5 |" in table[3]
+
+
+def test_a_screen_is_read_from_the_table_that_is_given(tmp_path: Path) -> None:
+    rows = [
+        f"{base},{heat},{10 * (base == 'b') + heat}"
+        for base, heat in itertools.product("ab", (1, 2))
+    ]
+    path = tmp_path / "screen.csv"
+    path.write_text("\n".join(["base,heat,yield", *rows]) + "\n", encoding="utf-8")
+    key = next(key for key in screen.screen_runs() if key["method"] == "process")
+    line = screen.run_screen(path, key)
+    assert min(line["values"]) == -12.0  # all four are tried at most once
+    assert len(line["values"]) <= 4
+    table = screen.screen_table([line, line | {"method": "components", "values": [-11.0]}])
+    assert "| process | 12.00 | 12.0 |  | 1 |" in table
+    assert "| components | 11.00 | 11.0 | -1.00 [-1.00, -1.00] | 1 |" in table
