@@ -1,4 +1,4 @@
-"""Other settings of bktf on the development half: the choice of the default rests on them.
+"""Other settings of infinite rank on the development half (finite: `studies.finite_rank`).
 
 `docs/model_choices.md` shows the table.
 """
@@ -40,23 +40,6 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {  # what it is, what differs 
     "process, short": (
         "length-scales a priori half as long",
         {"rank": math.inf, "priors": SHORT},
-    ),
-    "components": ("three products of factors everywhere", {"rank": 3}),
-    "components, adapting": (
-        "at most six, weights shrunk",
-        {"rank": 6, "adapt_rank": True},
-    ),
-    "components, offsets": (
-        "three, factors around offsets",
-        {"rank": 3, "offsets": True},
-    ),
-    "components, main effects": (
-        "two, and one for each dimension",
-        {"rank": 2, "main_effects": True},
-    ),
-    "both": (
-        "two components and a process in one sampler",
-        {"rank": 2, "residual_process": True, "n_sweeps": 120, "n_burn_in": 90},
     ),
 }
 

@@ -54,14 +54,13 @@ RULES = ("scores", "evidence")  # with annealed chains
 SETTINGS: dict[str, dict[str, Any]] = {
     REFERENCE: {"rank": "auto", **GIBBS},
     "alternating, annealed": {"rank": "auto", **ANNEALED},
+    "alternating, offsets": {"rank": "auto", "offsets": True, **GIBBS},
     "process": {"rank": math.inf},
     "components, gibbs": {"rank": 3, **GIBBS},
     "components": {"rank": 3, **ANNEALED},
     "components, short chains": {"rank": 3, **SHORT},
     "adapting rank": {"rank": 6, "adapt_rank": True, **ANNEALED},
     "offsets": {"rank": 3, "offsets": True, **ANNEALED},
-    "repulsion 2": {"rank": 3, "repulsion": 2.0, **ANNEALED},
-    "repulsion 20": {"rank": 3, "repulsion": 20.0, **ANNEALED},
     "main effects": {"rank": 2, "main_effects": True, **ANNEALED},
     "residual process": {
         "rank": 2,
@@ -72,6 +71,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
 }
 METHODS = (*SETTINGS, *RULES)
+RECORDED = ("repulsion 2", "repulsion 20")  # components of a trial; see `mixing.RECORDED`
 
 
 def rule_runs() -> list[RunKey]:
@@ -112,7 +112,7 @@ def rules_table(lines: Sequence[Line]) -> str:
     """Mean regret of each method at the full budget, and differences from the reference."""
     random = [line for line in read_lines(COMPARE) if line["method"] == "random"]
     rows = []
-    for method in METHODS:
+    for method in (*METHODS, *RECORDED):
         for kind, names in KINDS.items():
             problems = [COMPARISON_PROBLEMS[name] for name in names]
             runs = [lines_of(lines, name, method) for name in names]

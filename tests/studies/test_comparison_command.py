@@ -86,14 +86,8 @@ def test_goals_and_variants_in_small(quick: Path) -> None:
         == 0
     )
     variants = read_lines(quick / "bktf_variants.jsonl")
-    assert {line["settings"]["strategy"]["model"] for line in variants} == {
-        "process",
-        "components",
-        "both",
-    }
-    assert "components, offsets" in (quick / "tables" / "bktf_variants.md").read_text(
-        encoding="utf-8"
-    )
+    assert {line["settings"]["strategy"]["model"] for line in variants} == {"process"}
+    assert "process, short" in (quick / "tables" / "bktf_variants.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,6 @@ class Problem(NamedTuple):
     offset: Bools  # (D,) axes whose factors vary around an offset instead of around 0
     offset_mean: float
     offset_var: float
-    repulsion: float  # strength of the prior that keeps factors of an axis apart; 0: none
     process: ProcessModel  # the residual process; empty where there is none
     noise_operations: NoiseOperations  # updates of noise and weights
 

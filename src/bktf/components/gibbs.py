@@ -36,7 +36,6 @@ from bktf.components.conjugate_updates import (
     update_size,
     write_weight_vars,
 )
-from bktf.components.repulsion import is_refused
 
 
 @compiled_part
@@ -294,16 +293,10 @@ def update_axis(problem, state, work, first, last, d, rng):
     lengthscale = update_on_axis(
         problem, state, d, lengthscale, log_var, directions, precisions, targets, drawn, rng
     )
-    repels = problem.repulsion > 0.0
-    end = start + m
-    before = state.factors[first:last, start:end].copy() if repels else state.factors[:0]
-    for k in range(q):
-        store_factor(drawn[k], state.offsets[members[k], d], start, state.factors[members[k]])
-    refused = repels and is_refused(problem, state, before, first, last, d, rng)
     for k in range(q):
         c = members[k]
-        if not refused:
-            state.lengthscales[c, d] = lengthscale
+        state.lengthscales[c, d] = lengthscale
+        store_factor(drawn[k], state.offsets[c, d], start, state.factors[c])
         multiply(work.prefixes[c - first], state.factors[c], start, cells, work.prefixes[c - first])
 
 

@@ -14,7 +14,6 @@ from bktf.components.gibbs import (
     store_factor,
     update_noise_and_weights,
 )
-from bktf.components.repulsion import is_refused
 
 
 @compiled_part
@@ -54,16 +53,12 @@ def update_axis_jointly(problem, state, work, d, rng):
         drawn,
         rng,
     )
-    repels = problem.repulsion > 0.0
-    before = state.factors[:, start:end].copy() if repels else state.factors[:0]
     for k in range(q):
         c = members[k]
         for j in range(m):
             for a in range(2, drawn.shape[2]):
                 drawn[k, j, a] = 0.0
         store_factor(drawn[k], state.offsets[c, d], start, state.factors[c])
-    if repels:
-        is_refused(problem, state, before, np.int64(0), n_components, d, rng)
 
 
 @compiled_part

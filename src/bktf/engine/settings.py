@@ -133,7 +133,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 LENGTHS = ("n_sweeps", "n_burn_in", "n_chains")
 # Fields of ModelSpec at finite rank
-OF_COMPONENTS = ("adapt_rank", "offsets", "residual_process", "inference", "repulsion")
+OF_COMPONENTS = ("adapt_rank", "offsets", "residual_process", "inference")
 OF_BOTH = ("priors", "noise_std")  # fields of ModelSpec at every rank
 
 

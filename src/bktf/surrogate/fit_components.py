@@ -212,7 +212,6 @@ def make_component_problem(spec: ModelSpec, data: Data) -> ComponentProblem:
         offset=~full & bool(spec.offsets),
         offset_mean=float(priors.offset_mean),
         offset_var=float(priors.offset_var),
-        repulsion=float(spec.repulsion),
         process=make_process_model(spec, data) if spec.residual_process else empty_model(len(grid)),
         noise_operations=noise_operations(spec.residual_process),
     )

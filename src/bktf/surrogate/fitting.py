@@ -56,7 +56,6 @@ def fit(
     show_progress_bar: bool = False,
     inference: str = "annealed",
     rank_prior: Mapping[float, float] | None = None,
-    repulsion: float = 0.0,
     local: bool | None = None,
 ) -> Posterior:
     """Fit Bayesian kernelized tensor factorization to observations y at points X.
@@ -112,7 +111,6 @@ def fit(
             algorithm, one factor after another from a draw of the prior.
         rank_prior: with `rank="auto"`, prior probabilities of the ranks, as in {1: 0.5, 2: 0.5};
             by default equal ones.
-        repulsion: strength of a prior that keeps the factors of an axis from being alike (a trial).
         local: the former spelling of `residual_process`, and with `rank=0` of `rank=math.inf`.
 
     Paper: sections 3.1 and 3.3, algorithm 2. Differs: D1 to D9 in docs/paper_deviations.md.
@@ -135,7 +133,6 @@ def fit(
         adapt_rank=adapt_rank,
         offsets=offsets,
         residual_process=residual_process,
-        repulsion=repulsion,
     )
     options = RunOptions(n_threads, show_progress_bar)
     if spec.rank == AUTO_RANK:

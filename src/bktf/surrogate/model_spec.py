@@ -57,7 +57,6 @@ class ModelSpec:
     # Priors under which ranks can be compared: weights ~ N(0, σ²/R) with σ² learned, and a constant
     # beside the components, because the mean of y is subtracted, which would count as one
     comparable: bool = False
-    repulsion: float = 0.0  # strength of a prior that keeps the factors of an axis apart
 
     def __post_init__(self) -> None:
         if not isinstance(self.rank, str) or self.rank != AUTO_RANK:
