@@ -15,9 +15,10 @@ from studies.recorded_settings import recorded_settings
 from studies.runner import line_of, optimise
 from studies.table_writer import markdown
 
-GRIDS = ("branin", "griewank3", "griewank4", "hartmann6")
+GRIDS = ("branin", "griewank3", "griewank4", "hartmann6", "damavandi", "schaffer")
 BOXES = ("branin", "hartmann6")
 N_SEEDS = 20
+FIRST_SEED = {"grid": 100, "box": 0}  # seeds of grids that no setting was chosen with
 QUICK_BUDGET = 12
 
 
@@ -36,7 +37,7 @@ def goal_runs(n_seeds: int, quick: bool) -> list[RunKey]:
             "experiment": "goals",
             "problem": name,
             "method": space,
-            "seed": seed,
+            "seed": FIRST_SEED[space] + seed,
             "settings": {"budget": budget(name), "strategy": strategy},
         }
         for seed in range(n_seeds)
