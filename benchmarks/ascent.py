@@ -45,7 +45,9 @@ def shortfall(sizes: tuple[int, ...], n: int, function: str, seed: int, name: st
     assert (whole.method, climbed.method) == ("enumeration", "coordinate ascent")
     view = PosteriorView(posterior)
     thresholds = np.full(view.n_draws, view.best(None))
-    score = component_score(view.components_on({}), name, 2.0, thresholds)
+    score = component_score(
+        view.components_on([np.arange(axis.size) for axis in view.grid]), name, 2.0, thresholds
+    )
     median = float(np.median(score.values(rng.integers(0, sizes, (4000, len(sizes))))))
     median = median * view.units.scale + (view.units.mean if name == "ucb" else 0.0)
     return 0.0 if whole.value <= median else (whole.value - climbed.value) / (whole.value - median)

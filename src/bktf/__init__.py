@@ -12,7 +12,7 @@ from bktf.surrogate import GridMoments, Posterior, Priors, RankPosterior, fit, l
 if TYPE_CHECKING:
     from bktf.optimize import Result, maximize, minimize
     from bktf.optuna_sampler import BKTFSampler
-    from bktf.spaces import choices
+    from bktf.spaces import choices, when
 
 # What needs Optuna, whose import takes half a second: loaded on first use.
 _ON_DEMAND = {
@@ -21,6 +21,7 @@ _ON_DEMAND = {
     "choices": "spaces",
     "maximize": "optimize",
     "minimize": "optimize",
+    "when": "spaces",
 }
 
 
@@ -38,5 +39,5 @@ def __dir__() -> list[str]:
 __all__ = [
     "BKTFSampler", "GridMoments", "LeaveOneOut", "Periodic", "Posterior", "Priors", "RankPosterior",
     "Result", "__version__", "acquisition", "choices", "fit", "leave_one_out", "load", "maximize",
-    "minimize",
+    "minimize", "when",
 ]  # fmt: skip

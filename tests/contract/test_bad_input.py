@@ -135,7 +135,8 @@ BAD_SPACES: list[tuple[dict[str, Any], str]] = [
         r"search_space .* Optuna distribution.*; 'x' is \(0.0, 1.0\)\. bktf.minimize takes",
     ),
     ({"search_space": {3: FloatDistribution(0, 1)}}, "search_space .*names must be strings; got 3"),
-    ({"search_space": [1]}, r"search_space must be a dictionary .*; got \[1\]"),
+    ({"search_space": [1]}, r"space must be a dictionary .* or a list of .*; got \[1\]"),
+    ({"search_space": 1}, r"search_space must be a dictionary .*; got 1"),
     (
         {"search_space": {}},
         "search_space must be a dictionary .* with at least one parameter; got {}",

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SAYS = {
     "optuna_quickstart": "error 0.",
     "minimize_quickstart": "try next, two at a time:",
+    "conditional": "learned: 0.0",
     "mixed_space": "every one respected layers × thickness ≤ 90",
     "parallel_workers": "40 trials by 4 processes",
 }

@@ -66,12 +66,21 @@ class Setup(NamedTuple):
 
 
 def make_data(
-    n: int, sizes: tuple[int, ...], kernels: tuple[AxisKernel, ...], noise_known: bool
+    n: int,
+    sizes: tuple[int, ...],
+    kernels: tuple[AxisKernel, ...],
+    noise_known: bool,
+    inactive: bool = False,
 ) -> Data:
-    """Random cells of random axes, every coordinate observed, without values."""
+    """Random cells of random axes, every coordinate observed, without values.
+
+    With `inactive` the last point of each axis is infinite: there its parameter is not active.
+    """
     rng = np.random.default_rng(seeded(0))
     points = [np.sort(rng.uniform(0, 1, m)) for m in sizes]
     points = [(p - p[0]) / (p[-1] - p[0]) for p in points]
+    if inactive:
+        points = [np.append(p[:-1], np.inf) for p in points]
     axes = tuple(Axis(p, k) for p, k in zip(points, kernels, strict=True))
     X = np.stack([p[rng.permutation(np.arange(n) % p.size)] for p in points], axis=1)
     return Data(axes, X, np.zeros(n), KNOWN_NOISE_PRECISION if noise_known else None)
@@ -90,9 +99,10 @@ def make_setup(
     offsets: bool = False,
     power: float = 1.0,
     comparable: bool = False,
+    inactive: bool = False,
 ) -> Setup:
     """A problem with random cells: two components of all dimensions, or those of `active`."""
-    data = make_data(n, sizes, resolve_kernels(kernel, sizes), noise_known)
+    data = make_data(n, sizes, resolve_kernels(kernel, sizes), noise_known, inactive)
     spec = ModelSpec(
         rank=2, active=active, priors=PRIORS, shared_lengthscales=shared, residual_process=residual_process, adapt_rank=adapt_rank,
         offsets=offsets, comparable=comparable,

@@ -58,9 +58,11 @@ def make_process_setup(
     sizes: tuple[int, ...] = (4, 3),
     kernel: Kernel | Sequence[Kernel | None] | None = None,
     noise_known: bool = False,
+    inactive: bool = False,
 ) -> ProcessProblem:
     """A problem with random cells."""
-    data = make_data(n, sizes, resolve_kernels(kernel, sizes, "matern52"), noise_known)
+    kernels = resolve_kernels(kernel, sizes, "matern52")
+    data = make_data(n, sizes, kernels, noise_known, inactive)
     return make_process_problem(ModelSpec(rank=math.inf, kernel=kernel, priors=PRIORS), data)
 
 

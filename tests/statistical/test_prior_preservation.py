@@ -65,6 +65,19 @@ def test_the_prior_is_preserved_with_a_full_covariance_between_levels(
     check(update, 10, kernel="wishart", sizes=(2, 4), n=10, shared=shared)
 
 
+@pytest.mark.parametrize("kernel", ["matern32", "matern52", "categorical"])
+def test_the_prior_is_preserved_with_inactive_coordinates(kernel: Kernel) -> None:
+    check("two sweeps", 30, kernel=kernel, inactive=True)
+
+
+def test_joint_draws_preserve_the_prior_with_inactive_coordinates() -> None:
+    check("joint sweeps", 31, inactive=True)
+
+
+def test_the_prior_is_preserved_at_infinite_rank_with_inactive_coordinates() -> None:
+    check_process(32, inactive=True)
+
+
 def test_the_prior_is_preserved_in_three_dimensions_with_known_noise() -> None:
     check("two sweeps", 5, sizes=(4, 3, 2), n=12, noise_known=True)
 

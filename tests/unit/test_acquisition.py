@@ -119,7 +119,10 @@ def test_tensor_free_search_meets_the_enumeration_on_the_papers_small_grids(
         view = PosteriorView(posterior)
         thresholds = np.full(view.n_draws, view.best(None))
         score = component_scores.component_score(
-            view.components_on({}), acquisition, 2.0, thresholds
+            view.components_on([np.arange(axis.size) for axis in view.grid]),
+            acquisition,
+            2.0,
+            thresholds,
         )
         whole = acq.choose(posterior, acquisition, exclude=X)
         with monkeypatch.context() as patch:

@@ -9,11 +9,11 @@ from optuna.distributions import BaseDistribution, FloatDistribution, IntDistrib
 from optuna.trial import FrozenTrial, TrialState
 
 from bktf.engine import History, Objective
+from bktf.optuna_sampler.learned_space import learn_space
 from bktf.optuna_sampler.trials import (
     INTERRUPTED,
     PIECE,
     TrialConverter,
-    known_space,
     pieces_of,
     read_published,
 )
@@ -115,4 +115,4 @@ def test_the_latest_ranges_are_the_space() -> None:
         trial(1, value=2.0, x=7, space=dict(later)),
     ]
     for order in (trials, trials[::-1]):
-        assert known_space(order).distributions == later
+        assert learn_space(order, ()).distributions == later

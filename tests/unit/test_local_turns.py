@@ -115,7 +115,7 @@ def test_a_finite_axis_keeps_three_values_in_a_narrow_region_and_all_inside_a_wi
     view = PosteriorView(posterior)
     for low, high, expected in ((20.0, 20.1, [19, 20, 21]), (10.0, 16.0, list(range(10, 17)))):
         region = np.array([[1e-3, -5.0, 0.0, low], [10.0, 5.0, 2.0, high]])
-        asked = Question("ei", 2.0, False, None, None, {}, None, frozenset({0, 1}), 0, region)
+        asked = Question("ei", 2.0, False, None, None, {}, {}, None, frozenset({0, 1}), 0, region)
         axis = make_domain(view, asked, posterior.X).box().axes[3]
         assert (axis * 39).round().astype(int).tolist() == expected
 

@@ -57,7 +57,7 @@ def question(**more: Any) -> Question:
     """Expected improvement over a box, unless it is said otherwise."""
     asked: dict[str, Any] = {
         "acquisition": "ei", "beta": 2.0, "integrate_weights": False, "feasible": None,
-        "chance": None, "fixed": {}, "best": None, "free": frozenset({0}), "seed": 0,
+        "chance": None, "fixed": {}, "within": {}, "best": None, "free": frozenset({0}), "seed": 0,
     }  # fmt: skip
     return Question(**asked | more)
 

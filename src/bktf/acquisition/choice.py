@@ -80,6 +80,7 @@ def choose(
     feasible: Callable[[Floats], bool] | None = None,
     chance: Callable[[Floats], Floats] | None = None,
     fixed: Mapping[int, float] | None = None,
+    within: Mapping[int, ArrayLike] | None = None,
     best: float | None = None,
     free: Collection[int] = (),
     region: ArrayLike | None = None,
@@ -107,6 +108,9 @@ def choose(
             weighted by them. If it has a method on_axes(axes) that returns the same as a function
             of cells, that one is used.
         fixed: axes that must keep a value, as {axis: value}; the value must be a point of the axis.
+            Infinity, an inactive parameter, is chosen only where it is given here.
+        within: points that an axis may take, as {axis: points}, or the ends of a free axis; all
+            must be points of the axis.
         best: the threshold of "ei", in the units of y; by default the best observed value. With
             noise, where repeats are allowed, the best posterior mean at an observed point is the
             better threshold.
@@ -119,7 +123,8 @@ def choose(
     Paper: sections 3.4 and 6. Differs: D10, D11.
     """
     question = Question(
-        acquisition, beta, integrate_weights, feasible, chance, dict(fixed or {}), best,
+        acquisition, beta, integrate_weights, feasible, chance, dict(fixed or {}),
+        _as_arrays(within), best,
         frozenset(free), seed, None if region is None else np.asarray(region, dtype=float),
     )  # fmt: skip
     view = PosteriorView(posterior)
@@ -139,6 +144,7 @@ def choose_batch(
     feasible: Callable[[Floats], bool] | None = None,
     chance: Callable[[Floats], Floats] | None = None,
     fixed: Mapping[int, float] | None = None,
+    within: Mapping[int, ArrayLike] | None = None,
     best: float | None = None,
     free: Collection[int] = (),
     seed: int = 0,
@@ -151,7 +157,8 @@ def choose_batch(
     if isinstance(q, bool) or not isinstance(q, int | np.integer) or q < 1:
         raise ValueError(f"q must be a whole number of at least 1; got {q!r}")
     question = Question(
-        acquisition, beta, integrate_weights, feasible, chance, dict(fixed or {}), best,
+        acquisition, beta, integrate_weights, feasible, chance, dict(fixed or {}),
+        _as_arrays(within), best,
         frozenset(free), seed,
     )  # fmt: skip
     view = PosteriorView(posterior)
@@ -166,6 +173,11 @@ def choose_batch(
         chosen.append(choice)
         waiting = np.vstack((waiting, choice.point))
     return tuple(chosen)
+
+
+def _as_arrays(within: Mapping[int, ArrayLike] | None) -> dict[int, Floats]:
+    """The points that axes may take, as arrays."""
+    return {d: np.asarray(points, dtype=float) for d, points in (within or {}).items()}
 
 
 def _choose(
@@ -202,7 +214,7 @@ def _is_searched_as_box(domain: Domain) -> bool:
     view, question = domain.view, domain.question
     if view.process is None or view.has_components or question.acquisition != "ei":
         return False
-    if question.free - domain.fixed.keys():
+    if domain.free:
         return True
     n_cells = math.prod(axis.size for axis in domain.axes)
     is_restricted = question.feasible is not None or question.chance is not None
@@ -254,10 +266,10 @@ def _grid_score(
                 f'must be "ei" or "ucb"; got {acquisition!r}. Fit with a finite rank for others'
             )
         given = given_pending(view, best, pending, rng)
-        grid_components = view.components_on(domain.fixed) if view.has_components else None
+        grid_components = view.components_on(domain.kept) if view.has_components else None
         beta = question.beta if acquisition == "ucb" else None
         return process_score(given, domain.scaled_axes, grid_components, beta)
-    components = view.components_on(domain.fixed)
+    components = view.components_on(domain.kept)
     if acquisition == "max":
         return maximum_score(components)
     if acquisition == "thompson":

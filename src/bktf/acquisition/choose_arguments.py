@@ -31,6 +31,7 @@ class Question:
     feasible: Callable[[Floats], bool] | None
     chance: Callable[[Floats], Floats] | None
     fixed: dict[int, float]
+    within: dict[int, Floats]  # points that an axis may take, or the ends of a free one
     best: float | None
     free: frozenset[int]
     seed: int
@@ -63,20 +64,23 @@ def check_beta(beta: float) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """The part of a posterior's axes where fixed axes keep one of their points."""
+    """The part of a posterior's axes that is searched."""
 
     view: PosteriorView
     question: Question
-    fixed: dict[int, int]  # axis: index of the point that it keeps
+    kept: tuple[Ints, ...]  # of each axis, the indices of the points that may be chosen, increasing
     taken: Floats  # (n, D) points that must not be chosen, in the user's units
 
     @property
     def axes(self) -> tuple[Floats, ...]:
         """Points of the axes in the user's units, a single one where an axis is fixed."""
-        axes = [axis.points for axis in self.view.grid]
-        for d, j in self.fixed.items():
-            axes[d] = axes[d][j : j + 1]
-        return tuple(axes)
+        pairs = zip(self.view.grid, self.kept, strict=True)
+        return tuple(axis.points[kept] for axis, kept in pairs)
+
+    @property
+    def free(self) -> list[int]:
+        """Axes on which every coordinate between the ends may be chosen."""
+        return sorted(d for d in self.question.free if self.kept[d].size > 1)
 
     @property
     def scaled_axes(self) -> tuple[Floats, ...]:
@@ -91,8 +95,9 @@ class Domain:
     def grid(self) -> Grid:
         """The cells of the axes."""
         axes, feasible = self.axes, self.question.feasible
-        incumbents = self.view.located(self.view.best_points(N_STARTING_INCUMBENTS))
-        incumbents[:, list(self.fixed)] = 0
+        located = self.view.located(self.view.best_points(N_STARTING_INCUMBENTS))
+        nearest = [_positions(kept, located[:, d]) for d, kept in enumerate(self.kept)]
+        incumbents = np.stack(nearest, axis=1)
 
         def is_feasible(cell: Ints) -> bool:
             assert feasible is not None
@@ -118,16 +123,16 @@ class Domain:
     def box(self) -> Box:
         """The box that the axes span, some of them continuous."""
         feasible = self.question.feasible
-        free = self.question.free - self.fixed.keys()
-        is_continuous = np.array([d in free for d in range(len(self.view.grid))])
+        is_continuous = np.isin(np.arange(len(self.view.grid)), self.free)
         is_ordered = np.array([not axis.kernel.on_levels for axis in self.view.grid])
         axes = self._axes_in_region(is_continuous, is_ordered)
         taken = self.view.scaled(self.taken)
         incumbents = self.view.scaled(self.view.best_points(N_NEAR_INCUMBENTS))
         for d in np.flatnonzero(is_ordered).tolist():
             incumbents[:, d] = np.clip(incumbents[:, d], axes[d][0], axes[d][-1])
-        for d in self.fixed:
-            incumbents[:, d] = axes[d][0]
+        for d in np.flatnonzero(~is_ordered).tolist():
+            is_other = ~np.isin(incumbents[:, d], axes[d])
+            incumbents[is_other, d] = axes[d][0]
 
         def is_allowed(point: Floats) -> bool:
             distances = np.abs(taken - point).max(axis=1)
@@ -162,7 +167,9 @@ class Domain:
         """A scaled point (D,) of the box in the user's units, on the points of finite axes."""
         unscaled = self.view.unscaled(point[None])[0]
         for d, axis in enumerate(self.axes):
-            if d not in self.question.free:
+            if axis.size == 1:  # perhaps inactive, at infinity
+                unscaled[d] = axis[0]
+            elif d not in self.free:
                 unscaled[d] = axis[np.abs(axis - unscaled[d]).argmin()]
         return np.asarray(unscaled)
 
@@ -175,9 +182,9 @@ class Domain:
         """The cells that must not be chosen; a point between axis points has none."""
         cells = self.view.located(self.taken)
         is_cell = (cells >= 0).all(axis=1)
-        for d, j in self.fixed.items():
-            is_cell &= cells[:, d] == j
-            cells[:, d] = 0
+        for d, kept in enumerate(self.kept):
+            is_cell &= np.isin(cells[:, d], kept)
+            cells[:, d] = _positions(kept, cells[:, d])
         return {tuple(cell) for cell in cells[is_cell].tolist()}
 
 
@@ -188,15 +195,39 @@ def make_domain(view: PosteriorView, question: Question, taken: Floats) -> Domai
         if d not in range(n_dims) or view.grid[d].kernel.on_levels:
             raise ValueError(f"free must name ordered axes among 0 … {n_dims - 1}; got {d!r}")
     _check_region(question.region, n_dims)
-    fixed = {}
+    # An inactive coordinate is chosen only where it is asked for.
+    kept = [np.arange(axis.active_points.size) for axis in view.grid]
+    for d, wanted in question.within.items():
+        if d not in range(n_dims):
+            raise ValueError(f"within must name axes among 0 … {n_dims - 1}; got {d!r}")
+        kept[d] = _kept_within(view, question, d, wanted)
     for d, value in question.fixed.items():
         if d not in range(n_dims):
             raise ValueError(f"fixed must name axes among 0 … {n_dims - 1}; got {d!r}")
-        fixed[d] = int(view.grid[d].locate(np.array([value], dtype=float))[0])
-        if fixed[d] < 0:
+        kept[d] = view.grid[d].locate(np.array([value], dtype=float))
+        if kept[d][0] < 0:
             refusal = f"fixed[{d}] must be a point of axis {d}; got {value!r}"
             raise ValueError(f"{refusal}. Add it to the axis before fitting")
-    return Domain(view, question, fixed, taken)
+    return Domain(view, question, tuple(kept), taken)
+
+
+def _kept_within(view: PosteriorView, question: Question, d: int, wanted: Floats) -> Ints:
+    """The indices of the points of axis d that may be chosen."""
+    axis = view.grid[d]
+    if wanted.ndim != 1 or wanted.size == 0:
+        raise ValueError(f"within[{d}] must be a list of points of axis {d}; got {wanted!r}")
+    index = np.unique(axis.locate(wanted))
+    if index[0] < 0:
+        refusal = f"within[{d}] must be points of axis {d}; got {wanted.tolist()!r}"
+        raise ValueError(f"{refusal}. Add them to the axis before fitting")
+    return np.arange(index[0], index[-1] + 1) if d in question.free else index
+
+
+def _positions(kept: Ints, index: Ints) -> Ints:
+    """Where indices of axis points stand among those that are kept, or the nearest of these."""
+    right = np.minimum(np.searchsorted(kept, index), kept.size - 1)
+    left = np.maximum(right - 1, 0)
+    return np.where(np.abs(kept[left] - index) < np.abs(kept[right] - index), left, right)
 
 
 def _check_region(region: Floats | None, n_dims: int) -> None:

@@ -4,7 +4,7 @@ Scores and searches work in the model's units: inputs on [0, 1], z-scored y.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -124,13 +124,12 @@ class PosteriorView(NamedTuple):
         """At most n observed points with the best values, best first, in the user's units."""
         return self.posterior.X[np.argsort(-self.z, kind="stable")[:n]]
 
-    def components_on(self, fixed: Mapping[int, int]) -> GridFactors:
-        """The components on the part of the grid where some axes are fixed to one index."""
+    def components_on(self, kept: Sequence[Ints]) -> GridFactors:
+        """The components on the part of the grid with these indices of each axis."""
         components = self.posterior.draws.components
-        factors = list(components.factors)
-        for d, j in fixed.items():
-            factors[d] = factors[d][:, :, j : j + 1]
-        return GridFactors(tuple(factors), components.weights, components.active)
+        pairs = zip(components.factors, kept, strict=True)
+        factors = tuple(f if i.size == f.shape[2] else f[:, :, i] for f, i in pairs)
+        return GridFactors(factors, components.weights, components.active)
 
     def components_at(self, points: Floats) -> Floats:
         """The sum of the components of each draw at points (n, D) in the user's units, (K, n)."""

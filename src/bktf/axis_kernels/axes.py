@@ -1,6 +1,10 @@
 """Axes: ordered points in the user's units, scaled to [0, 1] for the model.
 
 Maps points of X to indices on the axes, and checks both.
+
+A parameter that is inactive at a point has the coordinate infinity there. Where that may happen,
+the last point of the axis is infinite. On the scaled axis it lies so far away (INACTIVE) that its
+correlation with all other points is 0, and a Markov chain starts anew there.
 """
 
 import math
@@ -15,6 +19,8 @@ from bktf._typing import Floats, Ints
 from bktf.axis_kernels.kernel_spec import AxisKernel
 
 SAME_POINT = 1e-9  # coordinates closer than this share of the axis are one point
+# Scaled coordinate of an inactive parameter: length-scales are at most 1000, and exp(−1000) is 0
+INACTIVE = 1e7
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +36,20 @@ class Axis:
         """Number of points."""
         return self.points.size
 
+    @property
+    def has_inactive(self) -> bool:
+        """Whether the parameter may be inactive; then the last point is infinite."""
+        return self.points.size > 1 and bool(np.isinf(self.points[-1]))
+
+    @property
+    def active_points(self) -> Floats:
+        """The points at which the parameter is active, all finite."""
+        return self.points[:-1] if self.has_inactive else self.points
+
     @cached_property
     def length(self) -> float:
-        """Distance from the first point to the last on the axis's scale; 1 for a single point."""
-        low, high = self.on_scale(self.points[[0, -1]])
+        """Distance from the first active point to the last on its scale; 1 for a single one."""
+        low, high = self.on_scale(self.active_points[[0, -1]])
         return float(high - low) or 1.0
 
     @property
@@ -49,20 +65,27 @@ class Axis:
         """Coordinates as the model sees them: in [0, 1], or the index on an axis of levels."""
         if self.kernel.on_levels:
             return self.locate(values).astype(float)
-        return np.asarray((self.on_scale(values) - self.on_scale(self.points[:1])) / self.length)
+        scaled = (self.on_scale(values) - self.on_scale(self.points[:1])) / self.length
+        return np.minimum(scaled, INACTIVE) if self.has_inactive else np.asarray(scaled)
 
     def unscale(self, coordinates: Floats) -> Floats:
         """The values at scaled coordinates: the inverse of `scale`, clipped to the axis."""
         if self.kernel.on_levels:
             return self.points[coordinates.astype(np.int64)]
+        is_inactive = coordinates >= INACTIVE if self.has_inactive else None
+        if is_inactive is not None:
+            coordinates = np.where(is_inactive, 0.0, coordinates)
         values = self.on_scale(self.points[:1]) + coordinates * self.length
-        return np.asarray(
-            np.clip(np.exp(values) if self.log else values, self.points[0], self.points[-1])
-        )
+        low, high = self.active_points[[0, -1]]
+        active = np.clip(np.exp(values) if self.log else values, low, high)
+        return np.asarray(active if is_inactive is None else np.where(is_inactive, np.inf, active))
 
     def locate(self, values: Floats) -> Ints:
         """The index of the axis point that equals each value, −1 where there is none."""
         points, values = self.on_scale(self.points), self.on_scale(values)
+        if self.has_inactive:
+            far = points[0] + INACTIVE * self.length
+            points, values = np.minimum(points, far), np.minimum(values, far)
         right = np.minimum(np.maximum(np.searchsorted(points, values), 1), max(self.size - 1, 1))
         left = right - 1
         right = np.minimum(right, self.size - 1)
@@ -122,8 +145,13 @@ def check_axes(axes: Sequence[ArrayLike], log: bool | Sequence[bool] = False) ->
             raise ValueError(
                 f"axis {d} must be a 1-D array with at least one point; got shape {points.shape}"
             )
-        if not np.all(np.isfinite(points)):
-            raise ValueError(f"axis {d} must be finite; it has NaN or infinite points")
+        inactive = points[-1:][points[-1:] == np.inf]  # the last point, where it is infinite
+        points = points[: points.size - inactive.size]
+        if points.size == 0 or not np.all(np.isfinite(points)):
+            raise ValueError(
+                f"axis {d} must be finite; it has NaN or infinite points. Only the last of several "
+                "may be infinity, which stands for an inactive parameter"
+            )
         if points[-1] / 2 - points[0] / 2 > np.finfo(float).max / 2:
             raise ValueError(
                 f"axis {d} is too long for double precision: from {points[0]:g} to {points[-1]:g}"
@@ -135,7 +163,7 @@ def check_axes(axes: Sequence[ArrayLike], log: bool | Sequence[bool] = False) ->
                 f"axis {d} must increase; got {points[j]:g} followed by {points[j + 1]:g} "
                 f"at index {j}. Sort it and drop repeats"
             )
-        checked.append(points)
+        checked.append(np.concatenate((points, inactive)))
     if not checked:
         raise ValueError("axes must hold at least one axis; got none")
     for d, (points, is_log) in enumerate(zip(checked, check_log(log, len(checked)), strict=True)):
@@ -143,8 +171,9 @@ def check_axes(axes: Sequence[ArrayLike], log: bool | Sequence[bool] = False) ->
             raise ValueError(
                 f"axis {d} is logarithmic, so its points must be positive; got {points[0]:g}"
             )
-        on_scale = np.log(points) if is_log else points
-        if points.size > 1 and np.diff(on_scale).min() <= 0.99 * SAME_POINT * (
+        active = points[np.isfinite(points)]
+        on_scale = np.log(active) if is_log else active
+        if active.size > 1 and np.diff(on_scale).min() <= 0.99 * SAME_POINT * (
             on_scale[-1] - on_scale[0]
         ):
             raise ValueError(
@@ -170,16 +199,22 @@ def check_points(X: ArrayLike, axes: Sequence[Axis], what: str = "X") -> Floats:
         raise ValueError(
             f"{what} must have shape (n, {n_dims}), one column per axis; got {points.shape}"
         )
-    if not np.all(np.isfinite(points)):
-        i, d = np.argwhere(~np.isfinite(points))[0]
-        raise ValueError(f"{what} must be finite; {what}[{i}, {d}] is {points[i, d]}")
+    may_be_inactive = np.array([axis.has_inactive for axis in axes])
+    is_inactive = (points == np.inf) & may_be_inactive
+    is_wrong = ~(np.isfinite(points) | is_inactive)
+    if np.any(is_wrong):
+        i, d = np.argwhere(is_wrong)[0]
+        hint = ""
+        if points[i, d] == np.inf:
+            hint = f". Where the parameter may be inactive, add infinity to the end of axis {d}"
+        raise ValueError(f"{what} must be finite; {what}[{i}, {d}] is {points[i, d]}{hint}")
     for d, axis in enumerate(axes):
-        low, high = axis.points[0], axis.points[-1]
+        low, high = axis.active_points[[0, -1]]
         slack = SAME_POINT * axis.length
         below, above = (
             (low - slack * low, high + slack * high) if axis.log else (low - slack, high + slack)
         )
-        outside = (points[:, d] < below) | (points[:, d] > above)
+        outside = ((points[:, d] < below) | (points[:, d] > above)) & ~is_inactive[:, d]
         if np.any(outside):
             i = int(np.argmax(outside))
             raise ValueError(
@@ -193,7 +228,7 @@ def check_points(X: ArrayLike, axes: Sequence[Axis], what: str = "X") -> Floats:
                 f"axis {d} has {reason}, so {what}[:, {d}] must be points of that axis; "
                 f"{what}[{i}, {d}] = {points[i, d]:g} is none"
             )
-        points[:, d] = np.clip(points[:, d], low, high)
+        points[:, d] = np.where(is_inactive[:, d], np.inf, np.clip(points[:, d], low, high))
     return points
 
 

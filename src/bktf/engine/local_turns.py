@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from bktf._typing import Floats
+from bktf.spaces import INACTIVE
 from bktf.surrogate import Posterior
 
 LOCAL_POINTS = 100  # observations from which on there are local turns
@@ -42,7 +43,7 @@ def local_region(posterior: Posterior, number: int) -> Floats | None:
     half_widths = np.clip(size * relative, MIN_HALF_WIDTH, MAX_HALF_WIDTH)
     region = np.repeat(centre[None], 2, axis=0)
     for d, axis in enumerate(posterior.grid):
-        if not process.on_levels[d]:
+        if not process.on_levels[d] and centre[d] != INACTIVE:
             scaled = axis.scale(centre[d : d + 1]) + half_widths[d] * np.array([-1.0, 1.0])
             region[:, d] = axis.unscale(np.clip(scaled, 0.0, 1.0))
     return region

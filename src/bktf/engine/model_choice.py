@@ -24,7 +24,7 @@ from bktf._typing import Floats, Ints
 from bktf.engine.observation_filters import choose_subset
 from bktf.engine.settings import AUTO, NEEDS_WHOLE_DRAWS, EngineSettings, Objective
 from bktf.gaussian_process import ConditionalProcess, ProcessDraws
-from bktf.spaces import Parameter, n_points
+from bktf.spaces import Parameter, has_conditions, n_points
 from bktf.surrogate import (
     ChainLengths,
     ModelSpec,
@@ -110,7 +110,9 @@ def surrogate_rank(
     size = n_points(parameters)
     is_long = size > LARGE_SPACE and n_started >= LARGE_SPACE_POINTS
     mostly_unordered = 2 * sum(p.is_unordered for p in parameters) > len(parameters)
-    if size == math.inf or mostly_unordered or is_long:
+    # Without offsets components of different branches share nothing.
+    is_conditional = has_conditions(parameters)
+    if size == math.inf or mostly_unordered or is_long or is_conditional:
         return math.inf
     period = EARLY_PERIOD if n_started < EARLY_POINTS else LATER_PERIOD
     return finite if n_started % period else math.inf

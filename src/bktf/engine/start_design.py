@@ -1,5 +1,7 @@
 """The start design: points that fill the space before there is a model."""
 
+import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -7,12 +9,21 @@ import numpy as np
 from bktf._typing import Floats
 from bktf.engine.history import NothingFeasible, Suggestion
 from bktf.engine.settings import EngineSettings, seed_for
-from bktf.spaces import Parameter, n_points
+from bktf.spaces import (
+    INACTIVE,
+    Parameter,
+    find_branches,
+    has_conditions,
+    n_points,
+    point_at,
+    values_in,
+)
 
 Point = tuple[float, ...]
 
 FEW_TRIES = 200  # random points that are tested before a small space is enumerated
 MAX_TRIES = 20_000  # random points that are tested on a large space
+MAX_UNTRIED = 8  # branches that are tried at the end of the start, because nothing was tried there
 ENUMERATE_POINTS = 200_000  # spaces up to this size are enumerated
 NOTHING_FOUND = (
     f"no point that `feasible` allows was found among {MAX_TRIES:,} random ones and near to those "
@@ -39,11 +50,6 @@ def start_point(
     rng = np.random.default_rng(seed_for(seed, number))
     n_dims = len(parameters)
 
-    def point_at(units: Floats) -> Point:
-        """The point at shares (D,) in [0, 1) of the parameters' values."""
-        free = (p.from_unit(float(u)) for p, u in zip(parameters, units, strict=True))
-        return tuple(fixed.get(d, x) for d, x in enumerate(free))
-
     def is_good(point: Point, repeats: bool) -> bool:
         """Whether a point is feasible and, unless repeats are allowed, new."""
         return (repeats or point not in taken) and (feasible is None or feasible(np.array(point)))
@@ -51,7 +57,7 @@ def start_point(
     def random_point(n_tries: int, repeats: bool) -> Point | None:
         """The first good one of `n_tries` random points; None where there is none."""
         for _ in range(n_tries):
-            point = point_at(rng.random(n_dims))
+            point = point_at(parameters, rng.random(n_dims), fixed)
             if is_good(point, repeats):
                 return point
         return None
@@ -60,7 +66,7 @@ def start_point(
     known = getattr(feasible, "points", None)
     if known is not None:
         return _nearest_known(known, wanted, taken, settings.allow_repeats, fixed)
-    first = point_at(wanted)
+    first = point_at(parameters, wanted, fixed)
     if is_good(first, settings.allow_repeats):
         return Suggestion(np.array(first), None, False)
     is_small = n_points(parameters) <= ENUMERATE_POINTS
@@ -75,6 +81,30 @@ def start_point(
     if again is None:
         raise NothingFeasible(NOTHING_FOUND)
     return Suggestion(np.array(again), None, True)
+
+
+def untried_branches(parameters: Sequence[Parameter], tried: Floats) -> list[dict[int, float]]:
+    """Coordinates of parents that lead into branches where nothing was tried, at most some.
+
+    Each choice of a category that others depend on counts as a branch: what depends on a choice
+    that nobody has tried is not known.
+    """
+    branches = find_branches(parameters) if has_conditions(parameters) else None
+    if branches is None:
+        return []
+    parents = {name for p in parameters for name in p.parents}
+    categories = [d for d, p in enumerate(parameters) if p.name in parents and p.is_unordered]
+    seen = {(*(row != INACTIVE).tolist(), *row[categories].tolist()) for row in tried}
+    found: list[dict[int, float]] = []
+    for branch in branches:
+        own = [d for d in categories if branch.active[d]]
+        for values in itertools.product(*(branch.within[d].tolist() for d in own)):
+            at = dict(zip(own, values, strict=True))
+            key = (*branch.active.tolist(), *(at.get(d, INACTIVE) for d in categories))
+            if key not in seen and len(found) < MAX_UNTRIED:
+                numbers = {d: float(x[0]) for d, x in branch.within.items() if d not in at}
+                found.append({**numbers, **at})
+    return found
 
 
 def _nearest_known(
@@ -117,22 +147,18 @@ def any_left(
     fixed: Mapping[int, float],
     rng: np.random.Generator,
 ) -> Point | None:
-    """A good point of a small finite space, if there is one; tests all points in random order."""
-    free = [d for d in range(len(parameters)) if d not in fixed]
-    total = n_points([parameters[d] for d in free])
-    sizes = [int(parameters[d].n_values) for d in free]
-    for flat in rng.permutation(int(total)):
-        shares = (np.array(np.unravel_index(flat, sizes)) + 0.5) / sizes if free else ()
-        units = dict(zip(free, shares, strict=True))
-        chosen = {d: _value_at_share(parameters[d], share) for d, share in units.items()}
-        point = tuple({**fixed, **chosen}[d] for d in range(len(parameters)))
-        if is_good(point):
-            return point
+    """A good point of a small finite space, if there is one.
+
+    Tests all points, branch after branch, those of a branch in random order.
+    """
+    branches = find_branches(parameters)
+    assert branches is not None  # a space with so many is not small
+    for i in rng.permutation(len(branches)) if len(branches) > 1 else [0]:
+        values = values_in(parameters, branches[i], fixed)
+        sizes = [v.size for v in values]
+        for flat in rng.permutation(math.prod(sizes)):
+            cell = np.unravel_index(flat, sizes)
+            point = tuple(float(v[j]) for v, j in zip(values, cell, strict=True))
+            if is_good(point):
+                return point
     return None
-
-
-def _value_at_share(parameter: Parameter, share: float) -> float:
-    """The coordinate of the value at this share of a finite parameter's values."""
-    if parameter.choice_coordinates is not None:
-        return parameter.from_unit(share)
-    return float(parameter.axis(np.zeros(0), np.zeros(0)).points[int(share * parameter.n_values)])

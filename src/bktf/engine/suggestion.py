@@ -14,7 +14,9 @@ import numpy as np
 
 from bktf._typing import Bools, Floats, Ints
 from bktf.acquisition import Choice, choose
+from bktf.engine.branch_search import choose_in_parts, parts_to_search
 from bktf.engine.history import History, NothingFeasible, Suggestion
+from bktf.engine.history_axes import move_onto_axes, points_inside
 from bktf.engine.local_turns import local_region
 from bktf.engine.model_choice import (
     MAX_PARAMETER_POINTS,
@@ -30,9 +32,16 @@ from bktf.engine.model_choice import (
 from bktf.engine.observation_filters import choose_subset, find_outliers
 from bktf.engine.prior_mean import posterior_for_choice
 from bktf.engine.settings import EngineSettings, Objective, seed_for
-from bktf.engine.start_design import ENUMERATE_POINTS, NOTHING_FOUND, any_left, start_point
+from bktf.engine.start_design import (
+    ENUMERATE_POINTS,
+    MAX_UNTRIED,
+    NOTHING_FOUND,
+    any_left,
+    start_point,
+    untried_branches,
+)
 from bktf.engine.success import Chance, caution
-from bktf.spaces import Parameter, n_points
+from bktf.spaces import INACTIVE, Parameter, n_points
 from bktf.surrogate import (
     ModelSpec,
     Posterior,
@@ -43,6 +52,8 @@ from bktf.surrogate import (
 
 N_INCUMBENTS = 4  # best points around which axes are refined
 SUCCESS_MODEL = ModelSpec(rank=2, n_sweeps=150, n_burn_in=100, n_chains=2)
+AWAY = 2.0  # scaled coordinate of an inactive parameter where distances are compared
+BRANCH_STREAM = 2  # of a suggestion's seed, for the points that tell branches apart
 MIN_WEIGHT = 1e-100  # chance of success below which an improvement is not divided by it
 
 
@@ -76,8 +87,14 @@ class Engine:
 
     def needs_start(self, history: History) -> bool:
         """Whether the next point belongs to the start design."""
-        n_startup = self.settings.n_startup(len(self.parameters))
-        return not len(history.y) or len(history.tried) < n_startup
+        n_startup, n = self.settings.n_startup(len(self.parameters)), len(history.tried)
+        if not len(history.y) or n < n_startup:
+            return True
+        return n < n_startup + MAX_UNTRIED and bool(self._untried(history.tried, history.pending))
+
+    def _untried(self, tried: Floats, pending: Floats) -> list[dict[int, float]]:
+        """Where a conditional space has branches in which nothing was tried."""
+        return untried_branches(self.parameters, np.concatenate((tried, pending)))
 
     def learn(
         self,
@@ -179,7 +196,10 @@ class Engine:
         points = [p.axis(nothing, nothing).points for p in self.parameters]
         # Coordinates are scaled alike at every rank, so the model of finite rank serves here.
         grid = make_axes(replace(self.settings.components, kernel=kernels, log=log), points)
-        return np.stack([axis.scale(X[:, d]) for d, axis in enumerate(grid)], axis=1)
+        scaled = np.stack([axis.scale(X[:, d]) for d, axis in enumerate(grid)], axis=1)
+        # An inactive coordinate is as far from an active one as the ends of an axis, or farther.
+        is_inactive = (X == INACTIVE) & ~self._on_levels()
+        return np.where(is_inactive, AWAY, scaled)
 
     def _on_levels(self) -> Bools:
         """Which parameters are unordered categories, (D,)."""
@@ -208,14 +228,19 @@ class Engine:
         """
         settings, posterior = self.settings, model.posterior
         if posterior is None:
+            known = np.concatenate((model.tried, tried, pending))
+            fixed = model.fixed
+            if len(known) >= settings.n_startup(len(self.parameters)):
+                untried = self._untried(known, known[:0])
+                fixed = {**untried[0], **fixed} if untried else fixed
             return start_point(
                 self.parameters,
                 settings,
                 number + (position or 0),
                 self.seed,
-                np.concatenate((model.tried, tried, pending)),
+                known,
                 self.feasible,
-                model.fixed,
+                fixed,
             )
         seed = seed_for(self.seed, number)
         if position is not None:
@@ -223,7 +248,9 @@ class Engine:
             seed = seed_for(seed, position)
         # As read and as moved onto the axes: the search compares points of the axes.
         avoid = np.concatenate((model.tried, tried))
-        exclude = np.concatenate((model.history.tried, model.history.X, _inside(posterior, avoid)))
+        exclude = np.concatenate(
+            (model.history.tried, model.history.X, points_inside(posterior, avoid))
+        )
         used = posterior_for_choice(posterior, model.n_values, settings)
         ask = partial(
             choose,
@@ -232,20 +259,23 @@ class Engine:
             beta=settings.beta,
             feasible=self.feasible,
             chance=model.chance,
-            fixed=model.fixed,
             best=improvement_baseline(used, settings),
             free=model.free,
             seed=seed,
         )
-        inside = _inside(posterior, pending)
+        inside = points_inside(posterior, pending)
         ask_new = partial(ask, exclude=None if settings.allow_repeats else exclude, pending=inside)
+        rng = np.random.default_rng(seed_for(seed, BRANCH_STREAM))
+        parts = parts_to_search(posterior, self.parameters, model.fixed, rng)
+        best_over = partial(choose_in_parts, used, parts, settings, inside, rng)
         region = local_region(posterior, number + (position or 0))
-        choice = ask_new(region=region)
+        choice = best_over(ask_new, region)
         if region is not None and (choice.point is None or choice.is_poor):
-            choice = ask_new()
+            choice = best_over(ask_new, None)
         is_repeat = choice.point is None
         if is_repeat and not model.free:  # a continuous space is never exhausted
-            choice, inside = ask(exclude=None, pending=None), inside[:0]
+            ask_again = partial(ask, exclude=None, pending=None)
+            choice, inside = best_over(ask_again, None), inside[:0]
         if choice.point is None:
             raise NothingFeasible(NOTHING_FOUND)
         improvement = None
@@ -313,30 +343,6 @@ class Engine:
         return replace(self, feasible=None)
 
 
-def move_onto_axes(
-    parameters: tuple[Parameter, ...],
-    history: History,
-    fixed: Mapping[int, float],
-    incumbents: Floats,
-) -> tuple[list[Floats], History]:
-    """The axes for one suggestion, and the history moved onto their points.
-
-    Axes are refined around incumbents (m, D) and have fixed coordinates among their points.
-    """
-    n, n_tried, n_pending = len(history.X), len(history.tried), len(history.pending)
-    kept = np.array([[fixed.get(d, math.nan) for d in range(len(parameters))]])
-    wanted = np.concatenate((kept, history.pending, history.tried, history.X))
-    axes, moved = [], np.empty_like(wanted)
-    for d, parameter in enumerate(parameters):
-        first = 0 if d in fixed else 1
-        refined = parameter.axis(wanted[first:, d], incumbents[:, d])
-        axes.append(refined.points)
-        moved[first:, d] = refined.observed
-    tried = moved[1 + n_pending : 1 + n_pending + n_tried]
-    pending = moved[1 : 1 + n_pending]
-    return axes, history._replace(X=moved[len(moved) - n :], pending=pending, tried=tried)
-
-
 def improvement_baseline(posterior: Posterior, settings: EngineSettings) -> float | None:
     """The value that improvement is measured from; None for the best observed one.
 
@@ -353,16 +359,6 @@ def _plain_improvement(choice: Choice, model: Model) -> float | None:
     assert choice.point is not None
     weight = float(model.chance(choice.point[None])[0])
     return choice.value / weight if weight > MIN_WEIGHT else None
-
-
-def _inside(posterior: Posterior, points: Floats) -> Floats:
-    """The points in the box of the posterior, and on a level where an axis has levels."""
-    keep = np.ones(len(points), dtype=bool)
-    for d, axis in enumerate(posterior.grid):
-        keep &= (points[:, d] >= axis.points[0]) & (points[:, d] <= axis.points[-1])
-        if axis.kernel.on_levels:
-            keep[keep] &= axis.locate(points[keep, d]) >= 0
-    return points[keep]
 
 
 def process_to_publish(model: Model) -> EarlierProcess | None:

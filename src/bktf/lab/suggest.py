@@ -102,7 +102,7 @@ def make_engine(space: LabSpace, seed: int) -> Engine:
     feasible = None
     if space.constraints:
         linear = linear_constraints(space)
-        feasible = Feasibility.of_values(parameters, space.holds, constants, linear)
+        feasible = Feasibility.of_values(parameters, space.holds, constants.__or__, linear)
     return Engine(parameters, space.objective, settings, seed, feasible)
 
 

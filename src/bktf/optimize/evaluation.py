@@ -4,7 +4,7 @@ import math
 import reprlib
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, SupportsFloat
 
@@ -20,6 +20,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from bktf.optimize import argument_checks as checks
 from bktf.optimize.argument_checks import Callback
 from bktf.optuna_sampler import INTERRUPTED, objective_of, read_published
+from bktf.spaces import INACTIVE, Space, activation_at, parents_first
 
 Function = Callable[[dict[str, Any]], SupportsFloat]
 
@@ -54,7 +55,7 @@ class Run:
 def evaluate_all(
     run: Run,
     study: Study,
-    distributions: Mapping[str, BaseDistribution],
+    space: Space,
     is_exhausted: Callable[[Study], bool],
 ) -> str:
     """Evaluate until something ends it, and say what did."""
@@ -63,7 +64,7 @@ def evaluate_all(
     def objective(trial: Trial) -> float:
         """One evaluation."""
         try:
-            params = {name: suggest(trial, name, d) for name, d in distributions.items()}
+            params = suggest_all(trial, space)
             return evaluate(run.fn, params, study)
         except KeyboardInterrupt:
             study._storage.set_trial_system_attr(trial._trial_id, INTERRUPTED, True)
@@ -118,6 +119,22 @@ def with_value(study: Study) -> list[FrozenTrial]:
     """Trials with a finite value."""
     completed = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     return [t for t in completed if t.value is not None and math.isfinite(t.value)]
+
+
+def suggest_all(trial: Trial, space: Space) -> dict[str, Any]:
+    """The values of all active parameters, in the order of the space."""
+    parameters = space.parameters
+    known: dict[str, float] = {}
+    values: dict[str, Any] = {}
+    for d in parents_first(parameters):
+        p = parameters[d]
+        activation = activation_at(p, known)
+        if activation is not None:
+            inside = p.limited(activation.low, activation.high)
+            values[p.name] = suggest(trial, p.name, inside.distribution)
+            coordinate = p.coordinate(values[p.name])
+            known[p.name] = INACTIVE if coordinate is None else coordinate
+    return {p.name: values[p.name] for p in parameters if p.name in values}
 
 
 def suggest(trial: Trial, name: str, distribution: BaseDistribution) -> Any:

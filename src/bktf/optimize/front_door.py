@@ -1,6 +1,6 @@
 """`minimize` and `maximize`: one call on an Optuna study with `BKTFSampler`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +13,14 @@ from bktf.optimize.argument_checks import Callback, check_keywords, check_storag
 from bktf.optimize.evaluation import Function, Run, evaluate_all, with_value
 from bktf.optimize.result import Result, make_result
 from bktf.optuna_sampler import BKTFSampler, objective_of, parameter_names
-from bktf.spaces import can_be_modelled, parameters_of, read_space
+from bktf.spaces import read_space
 
 RESULT_NOTE = "bktf: the result of the evaluations before is this exception's attribute `result`"
 
 
 def minimize(
     fn: Function,
-    space: Mapping[str, Any],
+    space: Mapping[str, Any] | Sequence[Any],
     n_trials: int | None = 50,
     *,
     seed: int | None = None,
@@ -43,6 +43,8 @@ def minimize(
             range(0, 100, 5), or a list of increasing numbers: exactly those values, ordered;
             bktf.choices("a", "b"): a category; bktf.choices("low", "high", ordered=True): an
             ordered one; any Optuna distribution, as FloatDistribution(1e-5, 1.0, log=True).
+            A space with conditions is a list: [{"kind": bktf.choices("svm", "net")},
+            bktf.when({"kind": "svm"}, C=(0.1, 10.0))]. fn is then given active parameters only.
         n_trials: evaluations to make now (with `storage`, beyond those that are there); None to go
             on until `timeout`. At most 10 million.
         seed: makes the run reproducible.
@@ -69,7 +71,7 @@ def minimize(
 
 def maximize(
     fn: Function,
-    space: Mapping[str, Any],
+    space: Mapping[str, Any] | Sequence[Any],
     n_trials: int | None = 50,
     *,
     seed: int | None = None,
@@ -94,7 +96,7 @@ class Target:
     """The space, the study that stores the trials, and the sampler; as given to `minimize`."""
 
     direction: Direction
-    space: Mapping[str, Any]
+    space: Mapping[str, Any] | Sequence[Any]
     seed: int | None
     storage: str | BaseStorage | None
     study_name: str | None
@@ -122,11 +124,11 @@ def _optimize(run: Run, target: Target) -> Result:
     run = run.checked()
     check_storage(target.storage, target.study_name)
     settings = dict(target.settings)
-    distributions, ordinal = read_space(target.space)
-    ordinal |= frozenset(parameter_names(settings.pop("ordinal", ())))
-    sampler = BKTFSampler(seed=target.seed, search_space=distributions, ordinal=ordinal, **settings)
-    modelled = {name: d for name, d in distributions.items() if can_be_modelled(d)}
-    parameters = parameters_of(modelled, ordinal)
+    space = read_space(target.space)
+    ordinal = space.ordinal | frozenset(parameter_names(settings.pop("ordinal", ())))
+    space = space._replace(ordinal=ordinal)
+    sampler = BKTFSampler(seed=target.seed, search_space=space, ordinal=ordinal, **settings)
+    parameters = space.modelled
     level = optuna.logging.get_verbosity()
     # Optuna's line for each trial would break the progress bar. With `catch`, its warnings show the
     # exceptions that were caught.
@@ -135,7 +137,7 @@ def _optimize(run: Run, target: Target) -> Result:
     try:
         study = target.open_study(sampler)
         try:
-            message = evaluate_all(run, study, distributions, sampler.is_exhausted)
+            message = evaluate_all(run, study, space, sampler.is_exhausted)
         except Exception as error:
             if with_value(study):
                 reason = "an evaluation raised an exception"

@@ -21,7 +21,7 @@ from bktf.optuna_sampler import (
     objective_of,
     read_all,
 )
-from bktf.spaces import Parameter, values_at
+from bktf.spaces import INACTIVE, Parameter, values_at
 from bktf.surrogate import Posterior
 
 NOTHING_TO_MODEL = "every parameter of this space has a single value, so there is nothing to model"
@@ -50,7 +50,9 @@ class Result:
     @functools.cached_property
     def _engine(self) -> Engine:
         """What suggests further points; there are values, so it needs no start design."""
-        engine = self._sampler.engine(self._parameters, objective_of(self.study), self._constants)
+        modelled = {p.name for p in self._parameters}
+        constants = {name: value for name, value in self.x.items() if name not in modelled}
+        engine = self._sampler.engine(self._parameters, objective_of(self.study), constants)
         return replace(engine, settings=replace(engine.settings, n_startup_trials=0))
 
     @functools.cached_property
@@ -110,7 +112,10 @@ class Result:
     def suggest(self, q: int = 1) -> list[dict[str, Any]]:
         """The q points to try next, together; fewer where the space has no more."""
         found = self._suggestions(whole_number("q", q, 1, MAX_TRIALS))
-        return [{**self._constants, **values_at(self._parameters, s.point)} for s in found]
+        values = [values_at(self._parameters, s.point) for s in found]
+        modelled = {p.name for p in self._parameters}
+        constants = {name: x for name, x in self.x.items() if name not in modelled}
+        return [self._sampler.space.with_constants(constants, v) for v in values]
 
     def _suggestions(self, q: int) -> list[Suggestion]:
         """The q points to try next, as the engine gives them."""
@@ -119,15 +124,9 @@ class Result:
             self._sampler.messages.say_once("poor", self.study.study_name, POOR_SEARCH)
         return found
 
-    @property
-    def _constants(self) -> dict[str, Any]:
-        """Parameters with a single value."""
-        modelled = {p.name for p in self._parameters}
-        return {name: value for name, value in self.x.items() if name not in modelled}
-
     def _point(self, params: Mapping[str, Any]) -> list[float | None]:
         """Coordinates (D,) of parameters."""
-        return [p.coordinate(params[p.name]) for p in self._parameters]
+        return [_coordinate(p, params) for p in self._parameters]
 
     def __repr__(self) -> str:
         """The best point, what the model says of it, and what is still expected."""
@@ -193,11 +192,18 @@ def make_result(
     return Result(dict(best.params), value, len(finished), study, message, parameters, sampler)
 
 
+def _coordinate(parameter: Parameter, params: Mapping[str, Any]) -> float | None:
+    """The coordinate of a parameter; None where it is not one of its values."""
+    if parameter.name not in params and parameter.activations is not None:
+        return INACTIVE
+    return parameter.coordinate(params.get(parameter.name))
+
+
 def _inside(study: Study, parameters: tuple[Parameter, ...]) -> list[FrozenTrial]:
     """Trials with a finite value whose parameters lie in the space."""
 
     def is_inside(trial: FrozenTrial) -> bool:
         """Whether a trial has a value of every parameter."""
-        return all(p.coordinate(trial.params.get(p.name)) is not None for p in parameters)
+        return all(_coordinate(p, trial.params) is not None for p in parameters)
 
     return [trial for trial in with_value(study) if is_inside(trial)]

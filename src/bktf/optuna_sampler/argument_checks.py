@@ -1,13 +1,14 @@
 """Checks of the sampler's arguments and of the studies that it is given."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler
 from optuna.study import Study
 
-from bktf.spaces import Parameter, parameters_of
+from bktf.spaces import Parameter, Space, parameters_of, read_space
 
 NO_CONSTRAINTS = (
     "BKTFSampler does not take outcome constraints (trial.set_constraint) yet; use `feasible` for "
@@ -43,10 +44,23 @@ def parameter_names(ordinal: object) -> tuple[str, ...]:
     return names
 
 
-def check_search_space(search_space: Mapping[str, BaseDistribution], ordinal: object) -> None:
-    """Refuse what is not a dictionary of Optuna distributions, or does not fit `ordinal`."""
-    _check_distributions(search_space)
+def checked_space(
+    search_space: Mapping[str, BaseDistribution] | Sequence[Any] | Space, ordinal: object
+) -> Space:
+    """The space that was given; refused where it is none, or does not fit `ordinal`."""
     names = parameter_names(ordinal)
+    if isinstance(search_space, Space):
+        space = search_space
+    elif isinstance(search_space, list | tuple):
+        space = read_space(search_space)
+    else:
+        space = Space(_checked_distributions(search_space), frozenset())
+    _check_names(space.distributions, names)
+    return space._replace(ordinal=space.ordinal | frozenset(names))
+
+
+def _check_names(search_space: Mapping[str, BaseDistribution], names: tuple[str, ...]) -> None:
+    """Refuse ordinal names that a space does not have, or that are no categories."""
     unknown = sorted(set(names) - set(search_space))
     if unknown:
         wanted = "ordinal must name parameters of the search space"
@@ -54,8 +68,8 @@ def check_search_space(search_space: Mapping[str, BaseDistribution], ordinal: ob
     check_ordinal(parameters_of(search_space, names))
 
 
-def _check_distributions(search_space: object) -> None:
-    """Refuse what is not a dictionary of Optuna distributions."""
+def _checked_distributions(search_space: object) -> dict[str, BaseDistribution]:
+    """The distributions by name; refused where it is no dictionary of Optuna distributions."""
     if not isinstance(search_space, Mapping) or not search_space:
         wanted = f"{WANTED_SPACE} with at least one parameter"
         raise ValueError(f"{wanted}; got {search_space!r}")
@@ -67,6 +81,7 @@ def _check_distributions(search_space: object) -> None:
                 f"search_space must hold an Optuna distribution for each name, as {EXAMPLE_SPACE}; "
                 f"{name!r} is {distribution!r}. bktf.minimize takes short forms such as (0.0, 1.0)"
             )
+    return dict(search_space)
 
 
 def check_ordinal(parameters: Iterable[Parameter]) -> None:

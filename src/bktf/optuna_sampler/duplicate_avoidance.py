@@ -101,7 +101,7 @@ def publish(
     """Tell the other workers what this trial will try."""
     values = values_at(parameters, suggestion.point)
     distributions = {p.name: p.distribution for p in parameters}
-    internal = {name: d.to_internal_repr(values[name]) for name, d in distributions.items()}
+    internal = {name: distributions[name].to_internal_repr(x) for name, x in values.items()}
     record: dict[str, Any] = {"internal": {name: float(x) for name, x in internal.items()}}
     if suggestion.expected_improvement is not None:
         record["expected_improvement"] = suggestion.expected_improvement

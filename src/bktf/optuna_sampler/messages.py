@@ -2,13 +2,15 @@
 
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from optuna.distributions import CategoricalDistribution
 from optuna.trial import FrozenTrial
 
 from bktf.engine import MAX_PARAMETER_POINTS, MAX_PROCESS_POINTS, Model
+from bktf.optuna_sampler.learned_space import describe_conditions
+from bktf.spaces import Parameter
 
 POOR_SEARCH = (
     "`feasible` allows so little of the space that only points near to tried ones were compared; "
@@ -52,6 +54,12 @@ class Messages:
         if is_new:
             _logger.log(level, "bktf: %s", text)
 
+    def mention_conditions(self, study_name: str, parameters: Sequence[Parameter]) -> None:
+        """Say which conditions of parameters were learned, each once."""
+        for sentence in describe_conditions(parameters):
+            text = f"learned from the trials: {sentence}"
+            self.say_once(f"condition {sentence}", study_name, text, logging.INFO)
+
     def mention_left_out(self, study_name: str, model: Model) -> None:
         """Say that values count as failures, or that the process sees only some of them."""
         n_values = len(model.history.y) + model.n_outliers
@@ -92,9 +100,9 @@ def outliers_text(n_outliers: int, n_values: int) -> str:
 def independent_text(name: str) -> str:
     """That the model does not see a parameter."""
     return (
-        f"the parameter {name!r} is drawn independently, because not every finished trial has it "
-        "(or its range is beyond double precision); the model does not see it. Silence this with "
-        "warn_independent_sampling=False"
+        f"the parameter {name!r} is drawn independently: no finished trial with such values of the "
+        "others has it. The model sees it from its next trial on, unless its range is beyond "
+        "double precision. Silence this with warn_independent_sampling=False"
     )
 
 

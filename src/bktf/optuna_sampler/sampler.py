@@ -32,21 +32,19 @@ from bktf.optuna_sampler.published_parameters import (
     read_parameters,
     space_key,
 )
+from bktf.optuna_sampler.study_space import StudySpace
 from bktf.optuna_sampler.trials import (
     INTERRUPTED,
     ConvertedTrials,
-    KnownSpace,
     Trials,
     ends_with_interrupt,
     fixed_coordinates,
-    given_space,
     kept_values,
-    known_space,
     objective_of,
     read_all,
     read_changes,
 )
-from bktf.spaces import Feasibility, Parameter, parameters_of, values_at
+from bktf.spaces import Feasibility, Parameter, Space, values_at
 from bktf.surrogate import Posterior, Priors
 
 Feasible = Callable[[dict[str, Any]], bool]
@@ -64,8 +62,9 @@ class BKTFSampler(BaseSampler):
 
         study = optuna.create_study(sampler=bktf.BKTFSampler(seed=0))
 
-    Parameters that every trial has are chosen together; conditional ones are left to
-    `independent_sampler`. Failed trials (an exception that is caught, or NaN) make their
+    All parameters are chosen together. Those that only some trials have are conditional: which
+    values of others they depend on is learned from the trials. A parameter that no trial has shown
+    is left to `independent_sampler`. Failed trials (an exception that is caught, or NaN) make their
     neighbourhood less attractive; they are not retried and not given a value. A trial that Ctrl-C
     ended is ignored. A pruned trial gets a value from its reports, where those of completed trials
     predict their values. On a finite space no point is suggested twice, and the study stops when
@@ -125,8 +124,9 @@ class BKTFSampler(BaseSampler):
         allow_repeats: for noisy objectives: points may be suggested again, and improvement is
             measured from the best posterior mean.
         search_space: the distributions by name, where they are known ahead; then the first trials
-            belong to the start design, too.
-        independent_sampler: for conditional parameters; by default uniform draws.
+            belong to the start design, too. A space with conditions is a list of dictionaries and
+            `bktf.when(…)`, as in `bktf.minimize`.
+        independent_sampler: for parameters that no trial has shown; by default uniform draws.
         warn_independent_sampling: log a line when a parameter is left to the independent sampler
             after the start.
         model: the former spelling of `rank`: "process", "components", "both" or "auto".
@@ -156,7 +156,7 @@ class BKTFSampler(BaseSampler):
         compress: bool | None = None,
         optimism: float | None = None,
         allow_repeats: bool = False,
-        search_space: Mapping[str, BaseDistribution] | None = None,
+        search_space: Mapping[str, BaseDistribution] | Sequence[Any] | Space | None = None,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         model: str | None = None,
@@ -164,8 +164,7 @@ class BKTFSampler(BaseSampler):
         checks.check_seed(seed)
         ordinal = checks.parameter_names(ordinal)
         checks.check_feasible(feasible)
-        if search_space is not None:
-            checks.check_search_space(search_space, ordinal)
+        given = None if search_space is None else checks.checked_space(search_space, ordinal)
         checks.check_independent(independent_sampler, warn_independent_sampling)
         changes = {
             "n_startup_trials": n_startup_trials, "acquisition": acquisition, "beta": beta,
@@ -183,9 +182,9 @@ class BKTFSampler(BaseSampler):
             warn_of_change(warning)
         random_seed = np.random.SeedSequence().generate_state(1)[0]
         self._seed = int(random_seed if seed is None else seed)
-        self._ordinal = frozenset(ordinal)
+        self._ordinal = frozenset(ordinal) if given is None else given.ordinal
         self._feasible = feasible
-        self._search_space = None if search_space is None else dict(search_space)
+        self.space = StudySpace(given, self._ordinal)
         self._independent_sampler = independent_sampler
         self._warn_independent_sampling = warn_independent_sampling
         self.messages = Messages()
@@ -231,7 +230,8 @@ class BKTFSampler(BaseSampler):
             key = (parameters, repr(constants))
             cached = self._feasibility  # read once: another thread may ask for another study
             if cached is None or cached[0] != key:
-                cached = key, Feasibility.of_values(parameters, self._feasible, constants)
+                complete = partial(self.space.with_constants, constants)
+                cached = key, Feasibility.of_values(parameters, self._feasible, complete)
                 self._feasibility = cached
             feasibility = cached[1]
         return Engine(parameters, objective, self._settings, self._seed, feasibility)
@@ -245,12 +245,11 @@ class BKTFSampler(BaseSampler):
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> Distributions:
         """The parameters that are chosen together: those of every finished trial."""
-        if self._search_space is not None:
-            return self._known_space(()).distributions
+        if self.space.is_given:
+            return self.space.of(study, {}).distributions
         trials = read_all(study)
         self._first_reading.of = (study._storage, trial._trial_id, trials)
-        finished = (t for t in trials.values() if t.state.is_finished())
-        return self._known_space(finished).distributions
+        return self.space.of(study, trials).distributions
 
     def sample_relative(
         self,
@@ -267,17 +266,17 @@ class BKTFSampler(BaseSampler):
         if any(t.constraints for t in trials.values()):
             raise ValueError(checks.NO_CONSTRAINTS)
         kept = kept_values(study, trial)
-        space = self._known_space(trials.values())
+        space = self.space.of(study, trials)
         # Parameters that a sampler around this one, as PartialFixedSampler, has taken out. The
         # model needs their values, because other trials have them.
         left_out = space.distributions.keys() - search_space.keys()
         if left_out and left_out <= kept.keys():
             whole = space.distributions.items()
             search_space = {name: search_space.get(name, d) for name, d in whole}
-        parameters = parameters_of(search_space, self._ordinal)
+        parameters = space.asked_for(search_space, self._ordinal)
         if self._ordinal:
             checks.check_ordinal(parameters)
-        if self._ordinal and self._search_space is None and self._knows_space(trials):
+        if self._ordinal and not self.space.is_given and self._knows_space(trials):
             self.messages.mention_unseen_ordinal(study.study_name, self._ordinal, trials.values())
         converter = self._converted.of(study, parameters)
         history = converter.history(trials, trial.number, datetime.now())
@@ -294,6 +293,7 @@ class BKTFSampler(BaseSampler):
             self._last_posterior[name] = model.posterior
         publish_parameters(study, trial, key, model)
         self.messages.mention_left_out(name, model)
+        self.messages.mention_conditions(name, parameters)
         question = Question(study, trial, trials, converter, engine, model)
         end_or_repeat = partial(self._end_or_repeat, study, trial)
         chosen = choose_and_publish(question, self._choosing, self.messages, end_or_repeat)
@@ -363,17 +363,12 @@ class BKTFSampler(BaseSampler):
 
     # --- the space -----------------------------------------------------------------------------
 
-    def _known_space(self, trials: Iterable[FrozenTrial]) -> KnownSpace:
-        """The space as it was given, or as finished trials show it."""
-        if self._search_space is None:
-            return known_space(trials)
-        return given_space(self._search_space)
-
     def _is_past_start(self, study: Study, trial: FrozenTrial) -> bool:
         """Whether the model is in use by now; it does not see independent parameters."""
-        finished = [t for t in read_all(study).values() if t.state.is_finished()]
-        n_dims = len(self._known_space(finished).distributions)
-        return trial.number > 0 and len(finished) >= max(2, self._settings.n_startup(n_dims))
+        trials = read_all(study)
+        n_finished = sum(t.state.is_finished() for t in trials.values())
+        n_dims = len(self.space.of(study, trials).distributions)
+        return trial.number > 0 and n_finished >= max(2, self._settings.n_startup(n_dims))
 
     def is_exhausted(self, study: Study) -> bool:
         """Whether every point of a finite space that may be tried was tried or is pending.
@@ -381,8 +376,8 @@ class BKTFSampler(BaseSampler):
         Without `search_space` the space is only what trials have shown, so this needs some trials.
         """
         trials = read_all(study)
-        space = self._known_space(trials.values())
-        parameters = parameters_of(space.distributions, self._ordinal)
+        space = self.space.of(study, trials)
+        parameters = space.asked_for(space.distributions, self._ordinal)
         if space.is_open or not parameters:
             return False
         engine = self.engine(parameters, objective_of(study), space.constants)
@@ -395,6 +390,6 @@ class BKTFSampler(BaseSampler):
 
     def _knows_space(self, trials: Trials) -> bool:
         """Whether the space is given, or enough trials have shown it."""
-        if self._search_space is not None:
+        if self.space.is_given:
             return True
         return sum(t.state.is_finished() for t in trials.values()) >= MIN_FINISHED

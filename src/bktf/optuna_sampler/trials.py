@@ -15,7 +15,6 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
-from optuna.distributions import BaseDistribution
 from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
@@ -23,7 +22,7 @@ from optuna.trial import FrozenTrial, TrialState
 from bktf._typing import Floats
 from bktf.engine import History, Objective
 from bktf.optuna_sampler.pruned_trials import values_of_pruned
-from bktf.spaces import Parameter, can_be_modelled, only_value
+from bktf.spaces import INACTIVE, Parameter, deactivate, is_active_at
 
 Trials = Mapping[int, FrozenTrial]  # by number, in their order
 
@@ -253,7 +252,9 @@ def is_taken(
     pending = converter.pending_points(trials, asking, datetime.now())
     # As the trial will store it: values are rounded to those that the parameter takes.
     pairs = zip(converter.parameters, point, strict=True)
-    stored = np.array([p.coordinate(p.value(float(x))) for p, x in pairs])
+    stored = np.array(
+        [INACTIVE if x == INACTIVE else p.coordinate(p.value(float(x))) for p, x in pairs]
+    )
     return bool(np.any(np.all(np.concatenate((tried, pending)) == stored, axis=1)))
 
 
@@ -262,7 +263,7 @@ def point_of(trial: FrozenTrial, parameters: Sequence[Parameter]) -> tuple[float
 
     A parameter was suggested, or fixed when the trial was enqueued, or published by the trial's
     worker. A trial may fail before all its parameters are suggested, so published values count for
-    failures, too.
+    failures, too. A conditional parameter that a trial did not have was inactive.
     """
     known = {**trial.system_attrs.get("fixed_params", {}), **trial.params}
     has_all = trial.state in (TrialState.COMPLETE, TrialState.PRUNED)
@@ -273,12 +274,24 @@ def point_of(trial: FrozenTrial, parameters: Sequence[Parameter]) -> tuple[float
             coordinate = parameter.coordinate(known[parameter.name])
         elif parameter.name in published:
             coordinate = parameter.coordinate_of_internal(published[parameter.name])
+        elif parameter.activations is not None:
+            coordinate = INACTIVE
         else:
             return None
+        if coordinate is None and parameter.activations is not None:
+            coordinate = INACTIVE  # the parameter was of another kind in this trial
         if coordinate is None:
             return None
         point.append(coordinate)
-    return tuple(point)
+    if has_all:
+        return tuple(point)
+    # An unfinished trial may not have come so far as to suggest what is active.
+    is_known = np.array_equal(deactivate(parameters, np.array(point)), point)
+    is_complete = all(
+        x != INACTIVE or p.activations is None or not is_active_at(p, parameters, point)
+        for p, x in zip(parameters, point, strict=True)
+    )
+    return tuple(point) if is_known and is_complete else None
 
 
 def kept_values(study: Study, trial: FrozenTrial) -> dict[str, Any]:
@@ -302,53 +315,6 @@ def _is_stale(trial: FrozenTrial, time: datetime, patience: float) -> bool:
     if trial.datetime_start is None:
         return False
     return (time - trial.datetime_start).total_seconds() > patience
-
-
-# --- the space that trials show ----------------------------------------------------------------
-
-
-class KnownSpace(NamedTuple):
-    """What finished trials show of a define-by-run search space."""
-
-    distributions: dict[str, BaseDistribution]  # of all trials, where they can be modelled
-    constants: dict[str, Any]  # parameters with a single value
-    is_open: bool  # whether some trial had further parameters
-
-
-def given_space(distributions: Mapping[str, BaseDistribution]) -> KnownSpace:
-    """The space of distributions that were given ahead."""
-    inside = {name: d for name, d in distributions.items() if can_be_modelled(d)}
-    constants = {name: only_value(d) for name, d in distributions.items() if d.single()}
-    return KnownSpace(inside, constants, len(inside) + len(constants) < len(distributions))
-
-
-def known_space(trials: Iterable[FrozenTrial]) -> KnownSpace:
-    """The parameters that every finished trial has, with their latest ranges.
-
-    Optuna's intersection search space drops a parameter whose range has changed; this keeps it.
-    """
-    with_space = [trial for trial in trials if trial.distributions]
-    finished = [t for t in with_space if t.state == TrialState.COMPLETE or t.last_step is not None]
-    if not finished:  # then failed trials show the space
-        finished = [t for t in with_space if t.state == TrialState.FAIL]
-    if not finished:
-        return KnownSpace({}, {}, False)
-    latest = max(finished, key=lambda t: t.number)
-    shared = dict(latest.distributions)
-    for trial in finished:
-        others = trial.distributions
-        shared = {name: d for name, d in shared.items() if _same_kind(d, others.get(name))}
-    inside = {name: d for name, d in shared.items() if can_be_modelled(d)}
-    constants = {name: latest.params[name] for name, d in shared.items() if d.single()}
-    everything = (item for trial in finished for item in trial.distributions.items())
-    is_open = any(name not in inside and not d.single() for name, d in everything)
-    return KnownSpace(inside, constants, is_open)
-
-
-def _same_kind(one: BaseDistribution, other: BaseDistribution | None) -> bool:
-    """Whether two distributions of a parameter differ in their range at most."""
-    same_scale = getattr(one, "log", False) == getattr(other, "log", False)
-    return type(one) is type(other) and same_scale
 
 
 # --- what workers publish ----------------------------------------------------------------------

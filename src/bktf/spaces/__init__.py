@@ -1,33 +1,66 @@
 """Search spaces: what users write, coordinates on axes, and which points are feasible."""
 
+from bktf.spaces.branches import (
+    Branch,
+    activation_at,
+    branch_of,
+    deactivate,
+    division_ends,
+    find_branches,
+    has_conditions,
+    is_active_at,
+    n_points,
+    parents_first,
+    point_at,
+    points_in,
+    values_in,
+)
+from bktf.spaces.conditions import ALWAYS, INACTIVE, Activation, Condition
 from bktf.spaces.feasible_points import Feasibility, LinearConstraint
 from bktf.spaces.parameters import (
     CATEGORICAL,
     Parameter,
     RefinedAxis,
     can_be_modelled,
-    n_points,
     only_value,
     parameters_of,
     refine_axis,
     values_at,
 )
-from bktf.spaces.user_space import Choices, Space, choices, read_space
+from bktf.spaces.user_space import Choices, Space, When, choices, read_space, when
 
 __all__ = [
+    "ALWAYS",
     "CATEGORICAL",
+    "INACTIVE",
+    "Activation",
+    "Branch",
     "Choices",
+    "Condition",
     "Feasibility",
     "LinearConstraint",
     "Parameter",
     "RefinedAxis",
     "Space",
+    "When",
+    "activation_at",
+    "branch_of",
     "can_be_modelled",
     "choices",
+    "deactivate",
+    "division_ends",
+    "find_branches",
+    "has_conditions",
+    "is_active_at",
     "n_points",
     "only_value",
     "parameters_of",
+    "parents_first",
+    "point_at",
+    "points_in",
     "read_space",
     "refine_axis",
     "values_at",
+    "values_in",
+    "when",
 ]

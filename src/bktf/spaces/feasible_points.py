@@ -12,7 +12,7 @@ docs/acquisition.md says what happens where neither is possible.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from bktf._typing import Floats
-from bktf.spaces.parameters import Parameter, n_points, values_at
+from bktf.spaces.branches import has_conditions, n_points
+from bktf.spaces.parameters import Parameter, values_at
 
 MAX_TESTED = 200_000  # points of a space that are all tested
 MAX_LISTED = 200_000  # points, or partial sums, that are listed
@@ -51,14 +52,14 @@ class Feasibility:
         cls,
         parameters: tuple[Parameter, ...],
         allows: Callable[[dict[str, Any]], bool],
-        constants: Mapping[str, Any],
+        complete: Callable[[dict[str, Any]], dict[str, Any]] = dict,
         linear: tuple[LinearConstraint, ...] = (),
     ) -> "Feasibility":
-        """From a function of values by name; it is given the constants as well."""
+        """From a function of values by name; `complete` adds constants to those at a point."""
 
         def holds(point: Floats) -> bool:
             """Whether the values at a point (D,) are allowed."""
-            return bool(allows({**constants, **values_at(parameters, point)}))
+            return bool(allows(complete(values_at(parameters, point))))
 
         return cls(parameters, holds, linear)
 
@@ -72,7 +73,7 @@ class Feasibility:
 
         None where they are not rare, are too many, or cannot be listed.
         """
-        if n_points(self.parameters) == math.inf:
+        if n_points(self.parameters) == math.inf or has_conditions(self.parameters):
             return None
         values = [p.axis(np.zeros(0), np.zeros(0)).points for p in self.parameters]
         if any(len(v) != p.n_values for v, p in zip(values, self.parameters, strict=True)):

@@ -9,7 +9,7 @@ incumbents.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,20 +23,27 @@ from optuna.distributions import (
 
 from bktf._typing import Floats, Ints
 from bktf.axis_kernels import MAX_LEVELS
+from bktf.spaces.conditions import INACTIVE, Activation
 
 CATEGORICAL = ("equal", "wishart")
 MIN_RANGE = 1e-6  # of a range to its larger end; axis points differ by a billionth of the range
 N_BASE = 65  # points of the base grid
 N_HALVINGS = 12  # of the base spacing around each incumbent; with steps, down to one step
 MAX_POINTS = 512
+MAX_VALUES = 512  # of a parameter, that are told apart one by one
 
 
 @dataclass(frozen=True, eq=False)
 class RefinedAxis:
     """The points of an axis; observed coordinates are moved onto them where they are too many."""
 
-    points: Floats  # (m,) increasing
+    points: Floats  # (m,) increasing; the last is infinite where the parameter may be inactive
     observed: Floats  # (n,)
+
+    @property
+    def active(self) -> Floats:
+        """The points at which the parameter is active."""
+        return self.points[np.isfinite(self.points)]
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,50 @@ class Parameter:
     name: str
     distribution: BaseDistribution
     ordinal: bool = False
+    # Where it is active; None: everywhere, and it was active in all trials
+    activations: tuple[Activation, ...] | None = None
+
+    @property
+    def parents(self) -> frozenset[str]:
+        """The parameters that its conditions name."""
+        return frozenset(c.parent for a in self.activations or () for c in a.conditions)
+
+    @property
+    def is_divisible(self) -> bool:
+        """Whether its values are an interval, or too many to be listed."""
+        return self.n_values > MAX_VALUES
+
+    def ends_or_values(self) -> Floats:
+        """All its coordinates, increasing, or the two ends where they are too many."""
+        if self.is_divisible:
+            return np.array(_bounds(self.distribution)[:2])
+        return self.axis(np.zeros(0), np.zeros(0)).active
+
+    def limited(self, low: float, high: float) -> "Parameter":
+        """The same parameter with a smaller range; its scale and steps stay."""
+        d = self.distribution
+        if not isinstance(d, FloatDistribution | IntDistribution) or not (
+            low > d.low or high < d.high
+        ):
+            return self
+        ends = max(low, d.low), min(high, d.high)
+        if isinstance(d, IntDistribution):
+            first = d.low + d.step * math.ceil((ends[0] - d.low) / d.step)
+            whole = IntDistribution(first, math.floor(ends[1]), d.log, d.step)
+            return replace(self, distribution=whole)
+        if d.step is not None:
+            ends = d.low + d.step * math.ceil((ends[0] - d.low) / d.step - 1e-9), ends[1]
+        return replace(self, distribution=FloatDistribution(*ends, d.log, d.step))
+
+    def next_above(self, coordinate: float) -> float:
+        """The next coordinate above; of a continuous parameter the next number."""
+        step = 1.0 if isinstance(self.distribution, IntDistribution) else 0.0
+        return coordinate + step if step else math.nextafter(coordinate, math.inf)
+
+    def next_below(self, coordinate: float) -> float:
+        """The next coordinate below; of a continuous parameter the next number."""
+        step = 1.0 if isinstance(self.distribution, IntDistribution) else 0.0
+        return coordinate - step if step else math.nextafter(coordinate, -math.inf)
 
     @property
     def choice_coordinates(self) -> Floats | None:
@@ -167,6 +218,16 @@ class Parameter:
 
     def axis(self, observed: Floats, incumbents: Floats) -> RefinedAxis:
         """The axis for one suggestion, in the user's units, with the observed coordinates on it."""
+        if self.activations is None:
+            return self._active_axis(observed, incumbents)
+        is_active = np.isfinite(observed)
+        refined = self._active_axis(observed[is_active], incumbents[np.isfinite(incumbents)])
+        moved = np.full(observed.shape, INACTIVE)
+        moved[is_active] = refined.observed
+        return RefinedAxis(np.append(refined.points, INACTIVE), moved)
+
+    def _active_axis(self, observed: Floats, incumbents: Floats) -> RefinedAxis:
+        """The axis of all points at which the parameter is active."""
         if self.choice_coordinates is not None:
             return RefinedAxis(np.sort(self.choice_coordinates), observed)
         low, high, step = _bounds(self.distribution)
@@ -214,15 +275,20 @@ def can_be_modelled(distribution: BaseDistribution) -> bool:
 def parameters_of(
     distributions: Mapping[str, BaseDistribution],
     ordinal: Iterable[str],
+    activations: Mapping[str, tuple[Activation, ...]] | None = None,
 ) -> tuple[Parameter, ...]:
-    """The parameters of a search space, in its order."""
-    ordered = set(ordinal)
-    return tuple(Parameter(name, d, name in ordered) for name, d in distributions.items())
+    """The parameters of a search space, in its order, with the conditions of some of them."""
+    ordered, conditions = set(ordinal), activations or {}
+    return tuple(
+        Parameter(name, d, name in ordered, conditions.get(name))
+        for name, d in distributions.items()
+    )
 
 
 def values_at(parameters: Sequence[Parameter], point: Floats) -> dict[str, Any]:
-    """The values, by name, at a point (D,) given by its coordinates."""
-    return {p.name: p.value(float(x)) for p, x in zip(parameters, point, strict=True)}
+    """The values, by name, of the parameters that are active at a point (D,)."""
+    pairs = zip(parameters, point, strict=True)
+    return {p.name: p.value(float(x)) for p, x in pairs if x != INACTIVE}
 
 
 def only_value(distribution: BaseDistribution) -> Any:
@@ -230,11 +296,6 @@ def only_value(distribution: BaseDistribution) -> Any:
     if isinstance(distribution, CategoricalDistribution):
         return distribution.choices[0]
     return distribution.low  # type: ignore[attr-defined]
-
-
-def n_points(parameters: Sequence[Parameter]) -> float:
-    """How many different points a space has; infinity where one parameter is continuous."""
-    return math.prod(p.n_values for p in parameters)
 
 
 def is_number(value: object) -> bool:

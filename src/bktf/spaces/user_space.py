@@ -1,8 +1,10 @@
 """What users write as a search space, as Optuna's distributions."""
 
 import itertools
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +15,15 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from bktf.spaces.parameters import is_number
+from bktf.spaces.branches import activation_at, parents_first
+from bktf.spaces.conditions import ALWAYS, Activation, Condition
+from bktf.spaces.parameters import (
+    Parameter,
+    can_be_modelled,
+    is_number,
+    only_value,
+    parameters_of,
+)
 
 
 @dataclass(frozen=True)
@@ -45,33 +55,244 @@ def choices(*values: Any, ordered: bool = False) -> Choices:
     return Choices(tuple(values), bool(ordered))
 
 
-WANTED_SPACE = 'space must be a dictionary like {"x": (0.0, 1.0)} with at least one parameter'
+@dataclass(frozen=True)
+class When:
+    """Parameters of one branch of a space. See `bktf.when`."""
+
+    conditions: Mapping[str, Any]
+    parts: tuple[Any, ...]  # dictionaries of parameters, and further branches
+
+
+def when(conditions: Mapping[str, Any], *parts: Any, **parameters: Any) -> When:
+    """Parameters that exist only where others have certain values.
+
+    For the list that a space may be, as in
+    [{"kind": choices("svm", "net")}, when({"kind": "svm"}, C=(0.1, 10.0))].
+
+    Args:
+        conditions: by the name of another parameter a value, a list of values, or (low, high) for
+            a number between them. All must hold.
+        parts: dictionaries of parameters, for names that are no identifiers, and further branches
+            inside this one, made with `when`.
+        parameters: by name, as in the dictionary of `bktf.minimize`.
+    """
+    if not isinstance(conditions, Mapping) or not conditions:
+        raise ValueError(
+            'when needs conditions, as in when({"kind": "svm"}, C=(0.1, 10.0)); '
+            f"got {conditions!r}"
+        )
+    for part in parts:
+        if not isinstance(part, Mapping | When):
+            raise ValueError(
+                "the parts of when must be dictionaries of parameters or further when(…); "
+                f"got {part!r}"
+            )
+    given = (*parts, parameters) if parameters else parts
+    if not given:
+        raise ValueError(f"when({conditions!r}) has no parameters; name at least one")
+    return When(conditions, given)
+
+
+WANTED_SPACE = (
+    'space must be a dictionary like {"x": (0.0, 1.0)} with at least one parameter, or a list of '
+    "such dictionaries and bktf.when(…)"
+)
 WANTED_TUPLE = "a tuple must be (low, high), two finite numbers with low ≤ high"
 WANTED_LIST = "a list must hold finite numbers, in order"
 WANTED_ENTRY = "(low, high), a range, a list of numbers, bktf.choices(…) or an Optuna distribution"
 
 
 class Space(NamedTuple):
-    """Optuna distributions by name, and which categorical ones are ordered."""
+    """Optuna distributions by name, which categories are ordered, and which are conditional."""
 
     distributions: dict[str, BaseDistribution]
     ordinal: frozenset[str]
+    activations: Mapping[str, tuple[Activation, ...]] = MappingProxyType({})
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All parameters, those with a single value included."""
+        return parameters_of(self.distributions, self.ordinal, self.activations)
+
+    def with_constants(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Values of active parameters, and of those with a single value that are active there."""
+        parameters = self.parameters
+        known: dict[str, float] = {}
+        found: dict[str, Any] = {}
+        for d in parents_first(parameters):
+            p = parameters[d]
+            if p.name in values:
+                found[p.name] = values[p.name]
+            elif p.distribution.single() and activation_at(p, known) is not None:
+                found[p.name] = only_value(p.distribution)
+            if p.name in found:
+                known[p.name] = p.coordinate(found[p.name]) or 0.0
+        return {p.name: found[p.name] for p in parameters if p.name in found}
+
+    @property
+    def modelled(self) -> tuple[Parameter, ...]:
+        """The parameters that can be modelled, with conditions on these only."""
+        inside = {name: d for name, d in self.distributions.items() if can_be_modelled(d)}
+        others = {p.name: p for p in self.parameters if p.name not in inside}
+        activations = {
+            name: tuple(_without(others, a) for a in found)
+            for name, found in self.activations.items()
+            if name in inside
+        }
+        kept = {name: tuple(a for a in found if a) for name, found in activations.items()}
+        return parameters_of(inside, self.ordinal, kept)
 
 
-def read_space(space: Mapping[str, Any]) -> Space:
+def _without(others: Mapping[str, Parameter], activation: Activation) -> Activation | None:
+    """An activation without conditions on parameters with a single value; None: it never holds.
+
+    Such a condition is replaced by those of the parameter itself.
+    """
+    conditions: list[Condition] = []
+    for c in activation.conditions:
+        if c.parent not in others:
+            conditions.append(c)
+            continue
+        parent = others[c.parent]
+        if not c.holds(parent.coordinate(only_value(parent.distribution)) or 0.0):
+            return None
+        inherited = (parent.activations or (ALWAYS,))[0]
+        conditions += inherited.conditions
+    return activation._replace(conditions=tuple(dict.fromkeys(conditions)))
+
+
+class _Entry(NamedTuple):
+    """One place in a space where a parameter is written."""
+
+    distribution: BaseDistribution
+    is_ordered: bool
+    conditions: tuple[tuple[str, Any], ...]  # name and what was written of it
+
+
+def read_space(space: Mapping[str, Any] | Sequence[Any]) -> Space:
     """A search space from what users write; see `bktf.minimize`."""
     given: object = space
-    if not isinstance(given, Mapping) or not given:
+    parts: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
+    if (
+        not parts
+        or not all(isinstance(part, Mapping | When) for part in parts)
+        or (isinstance(given, Mapping) and not given)
+    ):
         raise ValueError(f"{WANTED_SPACE}; got {space!r}")
-    distributions: dict[str, BaseDistribution] = {}
-    ordinal = set()
-    for name, entry in space.items():
+    entries: dict[str, list[_Entry]] = {}
+    for part in parts:
+        _collect(part, (), entries)
+    if not entries:
+        raise ValueError(f"{WANTED_SPACE}; got {space!r}")
+    distributions, ordinal = {}, set()
+    for name, found in entries.items():
+        distributions[name] = _joined(name, found)
+        if found[0].is_ordered:
+            ordinal.add(name)
+    plain = {p.name: p for p in parameters_of(distributions, ordinal)}
+    activations = {
+        name: tuple(_activation(name, entry, plain) for entry in found)
+        for name, found in entries.items()
+        if any(entry.conditions for entry in found)
+    }
+    read = Space(distributions, frozenset(ordinal), activations)
+    parents_first(read.parameters)  # refuses a cycle
+    return read
+
+
+def _collect(
+    part: Mapping[str, Any] | When,
+    conditions: tuple[tuple[str, Any], ...],
+    entries: dict[str, list[_Entry]],
+) -> None:
+    """Add the parameters of a part of a space to the entries."""
+    if isinstance(part, When):
+        for inner in part.parts:
+            _collect(inner, (*conditions, *part.conditions.items()), entries)
+        return
+    for name, entry in part.items():
         if not isinstance(name, str):
             raise ValueError(f"names in a space must be strings; got {name!r}")
-        distributions[name], ordered = _read_entry(name, entry)
-        if ordered:
-            ordinal.add(name)
-    return Space(distributions, frozenset(ordinal))
+        distribution, is_ordered = _read_entry(name, entry)
+        entries.setdefault(name, []).append(_Entry(distribution, is_ordered, conditions))
+
+
+def _joined(name: str, entries: Sequence[_Entry]) -> BaseDistribution:
+    """The distribution of a parameter that may be written in several branches."""
+    if len(entries) > 1 and not all(entry.conditions for entry in entries):
+        raise ValueError(
+            f"{name!r} is there twice, and once without a condition. Write it once, or give each "
+            "a condition"
+        )
+    first = entries[0].distribution
+    scales = {
+        (type(e.distribution), getattr(e.distribution, "log", None), e.is_ordered) for e in entries
+    }
+    choices_of = {repr(getattr(e.distribution, "choices", None)) for e in entries}
+    steps = {getattr(e.distribution, "step", None) for e in entries}
+    if len(scales) > 1 or len(choices_of) > 1 or len(steps) > 1:
+        raise ValueError(
+            f"{name!r} must be of the same kind in all branches (whole numbers, numbers, the same "
+            f"choices, the same scale and step); got {[e.distribution for e in entries]}. Use two "
+            "names"
+        )
+    if isinstance(first, CategoricalDistribution) or len(entries) == 1:
+        return first
+    low = min(e.distribution.low for e in entries)  # type: ignore[attr-defined]
+    high = max(e.distribution.high for e in entries)  # type: ignore[attr-defined]
+    if isinstance(first, IntDistribution):
+        return IntDistribution(low, high, first.log, first.step)
+    assert isinstance(first, FloatDistribution)
+    return FloatDistribution(low, high, first.log, first.step)
+
+
+def _activation(name: str, entry: _Entry, plain: Mapping[str, Parameter]) -> Activation:
+    """The conditions of one entry in coordinates, and its range."""
+    conditions = tuple(_condition(name, parent, c, plain) for parent, c in entry.conditions)
+    if isinstance(entry.distribution, CategoricalDistribution):
+        return Activation(conditions)
+    low, high = entry.distribution.low, entry.distribution.high  # type: ignore[attr-defined]
+    whole = plain[name].distribution
+    if (low, high) == (whole.low, whole.high):  # type: ignore[attr-defined]
+        return Activation(conditions)
+    return Activation(conditions, float(low), float(high))
+
+
+def _condition(
+    name: str, parent_name: str, wanted: object, plain: Mapping[str, Parameter]
+) -> Condition:
+    """One condition of a parameter, from what the user wrote."""
+    place = f"the condition of {name!r} on {parent_name!r}"
+    if parent_name not in plain:
+        known = ", ".join(map(repr, plain))
+        raise ValueError(f"{place} names no parameter; the space has {known}")
+    if parent_name == name:
+        raise ValueError(f"{place} must name another parameter")
+    parent = plain[parent_name]
+    is_numeric = parent.has_numeric_coordinates
+    if isinstance(wanted, tuple):
+        if len(wanted) != 2 or not all(_is_end(v) for v in wanted) or not wanted[0] <= wanted[1]:
+            raise ValueError(f"{place}: {WANTED_TUPLE}; got {wanted!r}. For values write a list")
+        if not is_numeric:
+            raise ValueError(f"{place} must be a value or a list of values; got {wanted!r}")
+        low, high = float(wanted[0]), float(wanted[1])
+        ends = parent.ends_or_values()
+        if not np.any((ends >= low) & (ends <= high)) and not (ends[0] <= low <= high <= ends[-1]):
+            raise ValueError(f"{place}: no value of {parent_name!r} lies in {wanted!r}")
+        return Condition(parent_name, None, low, high)
+    values = wanted if isinstance(wanted, list) else [wanted]
+    coordinates = [parent.coordinate(v) for v in values]
+    wrong = [v for v, x in zip(values, coordinates, strict=True) if x is None]
+    if wrong or not values:
+        raise ValueError(
+            f"{place} must be a value of it, as {parent.distribution}; got {wrong or wanted!r}"
+        )
+    return Condition(parent_name, frozenset(x for x in coordinates if x is not None))
+
+
+def _is_end(value: object) -> bool:
+    """Whether a value may be an end of a range: a number, or infinity."""
+    return is_number(value) or (isinstance(value, float) and math.isinf(value))
 
 
 def _read_entry(name: str, entry: object) -> tuple[BaseDistribution, bool]:

@@ -163,7 +163,9 @@ def condition_draws(
 
 def make_process_model(spec: ModelSpec, data: Data) -> ProcessModel:
     """The covariance of a process at the observations, and the priors of its parameters."""
-    grid, priors, n_dims = data.grid, spec.priors, len(data.grid)
+    grid, priors = data.grid, spec.priors
+    # Distances are along active parameters only, so the others do not count.
+    n_dims = max(int(np.isfinite(data.points).sum(axis=1).max()), 1)
     on_levels = np.array([axis.kernel.on_levels for axis in grid])
     scaled = np.stack([axis.scale(data.points[:, d]) for d, axis in enumerate(grid)], axis=1)
     shift = priors.process_lengthscale_log_mean + 0.5 * math.log(n_dims)

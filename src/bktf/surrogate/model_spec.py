@@ -133,6 +133,12 @@ def make_axes(spec: ModelSpec, axes: Sequence[ArrayLike]) -> tuple[Axis, ...]:
     kernels = resolve_kernels(spec.kernel, [p.size for p in points], default)
     is_log = check_log(spec.log, len(points))
     made = tuple(Axis(*parts) for parts in zip(points, kernels, is_log, strict=True))
+    for d, axis in enumerate(made):
+        if axis.has_inactive and axis.kernel.kind == dense.PERIODIC:
+            raise ValueError(
+                f"axis {d} is periodic, so no point of it is far from all others, and infinity "
+                "cannot stand for an inactive parameter. Give it another kernel"
+            )
     allowed = (MATERN52, dense.EQUAL_CORRELATION)
     refused = [d for d, axis in enumerate(made) if axis.kernel.kind not in allowed]
     if spec.is_process and refused:
