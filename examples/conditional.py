@@ -16,14 +16,14 @@ import bktf
 def loss(p: dict[str, Any]) -> float:
     """What a cross-validation would give; the best is 0.05, a network of two layers."""
     if p["model"] == "svm":
-        return (
-            0.10 + 0.02 * (math.log10(p["C"]) - 1) ** 2 + 0.03 * (math.log10(p["gamma"]) + 2) ** 2
-        )
+        misfit = 0.02 * (math.log10(p["C"]) - 1) ** 2 + 0.03 * (math.log10(p["gamma"]) + 2) ** 2
+        return 0.10 + misfit
     if p["model"] == "forest":
-        return 0.12 + 0.002 * (p["depth"] - 8) ** 2
-    widths = [p[f"width{i}"] for i in range(p["layers"])]
-    fit = sum(0.02 * (math.log2(width) - 5 + i) ** 2 for i, width in enumerate(widths))
-    return 0.05 + fit + 0.02 * abs(p["layers"] - 2) + 0.05 * (math.log10(p["rate"]) + 2.5) ** 2
+        return 0.12 + 0.002 * float(p["depth"] - 8) ** 2
+    misfit = 0.05 * (math.log10(p["rate"]) + 2.5) ** 2 + 0.02 * abs(p["layers"] - 2)
+    for i in range(p["layers"]):
+        misfit += 0.02 * (math.log2(p[f"width{i}"]) - 5 + i) ** 2
+    return 0.05 + misfit
 
 
 LOG = optuna.distributions.FloatDistribution
