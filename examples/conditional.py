@@ -23,7 +23,7 @@ def loss(p: dict[str, Any]) -> float:
     misfit = 0.05 * (math.log10(p["rate"]) + 2.5) ** 2 + 0.02 * abs(p["layers"] - 2)
     for i in range(p["layers"]):
         misfit += 0.02 * (math.log2(p[f"width{i}"]) - 5 + i) ** 2
-    return 0.05 + misfit
+    return 0.05 + float(misfit)
 
 
 LOG = optuna.distributions.FloatDistribution
