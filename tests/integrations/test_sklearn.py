@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 
 import bktf
-from bktf.integrations.sklearn import BKTFSearchCV, read_sklearn_space
+from bktf.integrations.sklearn import BRANCH, BKTFSearchCV, read_branches, read_sklearn_space
 
 X, y = load_iris(return_X_y=True)
 SPACE = {
@@ -115,8 +115,9 @@ def test_spaces_take_every_form() -> None:
     assert more.distributions["b"].choices == (1, 10, 100)  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="needs bounds; this one reaches from -inf to inf"):
         read_sklearn_space({"a": stats.norm()})
-    with pytest.raises(ValueError, match="must be one dictionary; got list"):
-        read_sklearn_space([{"a": [1]}])  # type: ignore[arg-type]
+    for wrong in ([], [3], 3):
+        with pytest.raises(ValueError, match="must be a dictionary, or a list of dictionaries"):
+            read_branches(wrong)  # type: ignore[arg-type]
 
 
 def test_an_exhausted_space_ends_early_and_fits_that_fail_are_avoided() -> None:
@@ -213,3 +214,41 @@ def test_ranks_are_checked_and_warned_of_as_in_the_sampler() -> None:
     with pytest.warns(FutureWarning, match=r"model='process' is now written rank=math\.inf"):
         former = fitted(model="process")
     assert former.study_.sampler.settings.rank == math.inf
+
+
+def test_a_list_of_dictionaries_is_searched_as_branches() -> None:
+    """As in scikit-learn: every candidate has the parameters of one dictionary."""
+    X, y = load_iris(return_X_y=True)
+    grid = [
+        {"kernel": ["rbf"], "C": (0.1, 10.0), "gamma": (0.01, 1.0)},
+        {"kernel": ["linear"], "C": (0.1, 10.0)},
+        {"kernel": ["poly"], "C": (0.1, 10.0), "degree": (2, 4), "gamma": ["scale", "auto"]},
+        {},
+    ]
+    search = BKTFSearchCV(SVC(), grid, n_iter=14, cv=3, random_state=0)
+    search.fit(X, y)
+    keys = {
+        "rbf": {"kernel", "C", "gamma"},
+        "linear": {"kernel", "C"},
+        "poly": {"kernel", "C", "degree", "gamma"},
+    }
+    tried = [params.get("kernel") for params in search.cv_results_["params"]]
+    for params in search.cv_results_["params"]:
+        assert params.keys() == (keys[params["kernel"]] if params else set())
+        if params.get("kernel") == "poly":
+            assert params["gamma"] in ("scale", "auto")
+    assert set(tried) == {"rbf", "linear", "poly", None}
+    assert search.best_score_ > 0.9
+
+
+def test_what_several_dictionaries_have_is_one_parameter_where_it_is_of_one_kind() -> None:
+    space, originals = read_branches(
+        [{"a": (0.0, 1.0), "b": (1, 3), "c": [None, 1]}, {"a": (0.0, 1.0), "b": [True, False]}]
+    )
+    assert set(space.distributions) == {
+        BRANCH, "a", "b (dictionary 1)", "b (dictionary 2)", "c"
+    }  # fmt: skip
+    assert "a" not in space.activations
+    first = {BRANCH: 0, "a": 0.5, "b (dictionary 1)": 2, "c": "choice 0: None"}
+    assert originals.of(first) == {"a": 0.5, "b": 2, "c": None}
+    assert read_branches([{"a": (0.0, 1.0)}])[0].distributions.keys() == {"a"}

@@ -2,20 +2,28 @@
 
 import itertools
 import numbers
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import optuna
-from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 from optuna.trial import Trial, TrialState
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils.validation import check_random_state
 
 from bktf._checks import whole_number
-from bktf.optuna_sampler import BKTFSampler
-from bktf.spaces import Choices, Space, read_space
+from bktf.optuna_sampler import BKTFSampler, suggest_all
+from bktf.spaces import Choices, Space, read_space, when
 
+BRANCH = "which dictionary"  # the parameter that tells branches apart
 LABEL = "choice "  # names of choices that Optuna cannot store as they are
 
 
@@ -30,7 +38,9 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
             `bktf.minimize` takes: (low, high), a range, a list of numbers, `bktf.choices(…)`, an
             Optuna distribution. Also a list of anything, as a category, and a scipy.stats
             distribution with bounds. Of the latter only the bounds are used, and whether it is
-            logarithmic or of whole numbers.
+            logarithmic or of whole numbers. A list of such dictionaries is a list of branches, as
+            in scikit-learn's searches: each configuration has the parameters of one of them. What
+            stands in several is learned from all of them.
         n_iter: configurations to try.
         n_candidates: configurations tried together in each round; with n_jobs their folds run in
             parallel.
@@ -55,7 +65,7 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
     def __init__(
         self,
         estimator: Any,
-        param_distributions: Mapping[str, Any],
+        param_distributions: Mapping[str, Any] | Sequence[Mapping[str, Any]],
         *,
         n_iter: int = 20,
         n_candidates: int = 1,
@@ -89,15 +99,13 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
         whole_number("n_candidates", self.n_candidates, 1)
         if isinstance(self.scoring, list | tuple | set | dict) and not isinstance(self.refit, str):
             self._score_name({})
-        space, originals = read_sklearn_space(self.param_distributions)
+        space, originals = read_branches(self.param_distributions)
         seed = None
         if self.random_state is not None:
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         settings = dict(self.sampler_settings or {})
         ordinal = {*space.ordinal, *settings.pop("ordinal", ())}
-        sampler = BKTFSampler(
-            seed=seed, search_space=space.distributions, ordinal=ordinal, **settings
-        )
+        sampler = BKTFSampler(seed=seed, search_space=space, ordinal=ordinal, **settings)
         verbosity = optuna.logging.get_verbosity()
         optuna.logging.set_verbosity(max(verbosity, optuna.logging.ERROR))
         try:
@@ -108,8 +116,9 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
                 for _ in range(min(self.n_candidates, self.n_iter - done)):
                     if trials and sampler.is_exhausted(self.study_):
                         break
-                    trials.append(self.study_.ask(space.distributions))
-                candidates = [_original(trial.params, originals) for trial in trials]
+                    trials.append(self.study_.ask())
+                    suggest_all(trials[-1], space)
+                candidates = [originals.of(trial.params) for trial in trials]
                 scores, error = self._scores(evaluate_candidates, candidates)
                 for trial, score in zip(trials, scores, strict=True):
                     value = float(score) if np.isfinite(score) else None
@@ -155,13 +164,83 @@ def _state(score: float) -> TrialState:
     return TrialState.COMPLETE if np.isfinite(score) else TrialState.FAIL
 
 
+def read_branches(
+    param_distributions: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+) -> tuple[Space, "Originals"]:
+    """The search space of one dictionary, or of a list of them as branches."""
+    given: object = param_distributions
+    if isinstance(given, Mapping):
+        only_space, only_labels = read_sklearn_space(given)
+        return only_space, Originals(only_labels)
+    dictionaries: list[Any] = list(given) if isinstance(given, list | tuple) else []
+    if not dictionaries or not all(isinstance(part, Mapping) for part in dictionaries):
+        raise ValueError(
+            "param_distributions must be a dictionary, or a list of dictionaries; "
+            f"got {reprlib.repr(given)}"
+        )
+    read = [read_sklearn_space(p) if p else (Space({}, frozenset()), {}) for p in dictionaries]
+    spaces = [space for space, _ in read]
+    if len(spaces) == 1:
+        return spaces[0], Originals(read[0][1])
+    choices: dict[str, dict[str, Any]] = {}
+    names: dict[str, str] = {}
+    branches: list[dict[str, Any]] = []
+    for i, (space, labels) in enumerate(read):
+        own = {}
+        for name in space.distributions:
+            holders = [other for other in spaces if name in other.distributions]
+            is_one = all(_kind(other, name) == _kind(space, name) for other in holders)
+            key = name if is_one else f"{name} (dictionary {i + 1})"
+            own[key], names[key] = _entry(space, name), name
+            if name in labels:
+                choices[key] = labels[name]
+        branches.append(own)
+    shared = {
+        name: entry
+        for name, entry in branches[0].items()
+        if all(other.get(name) == entry for other in branches)
+    }
+    parts: list[Any] = [{BRANCH: Choices(tuple(range(len(branches))), False), **shared}]
+    for i, own in enumerate(branches):
+        rest = {name: entry for name, entry in own.items() if name not in shared}
+        parts += [when({BRANCH: i}, rest)] if rest else []
+    return read_space(parts), Originals(choices, names)
+
+
+def _entry(space: Space, name: str) -> Any:
+    """A parameter as `read_space` takes it."""
+    distribution = space.distributions[name]
+    if isinstance(distribution, CategoricalDistribution):
+        return Choices(tuple(distribution.choices), name in space.ordinal)
+    return distribution
+
+
+def _kind(space: Space, name: str) -> tuple[Any, ...]:
+    """What must be the same where a parameter of two branches counts as one."""
+    d = space.distributions[name]
+    details = [getattr(d, field, None) for field in ("log", "step", "choices")]
+    return (type(d), name in space.ordinal, *map(repr, details))
+
+
+class Originals(NamedTuple):
+    """What scikit-learn calls the parameters of a trial, and their values."""
+
+    choices: dict[str, dict[str, Any]]  # by parameter, the choices that Optuna knows by a label
+    names: Mapping[str, str] = MappingProxyType({})  # of parameters that have another one here
+
+    def of(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters as scikit-learn takes them."""
+        return {
+            self.names.get(key, key): self.choices[key][value] if key in self.choices else value
+            for key, value in params.items()
+            if key != BRANCH
+        }
+
+
 def read_sklearn_space(
     param_distributions: Mapping[str, Any],
 ) -> tuple[Space, dict[str, dict[str, Any]]]:
     """The search space, and the choices that Optuna cannot store, by parameter and label."""
-    given: object = param_distributions
-    if not isinstance(given, Mapping):
-        raise ValueError(f"param_distributions must be one dictionary; got {type(given).__name__}")
     entries: dict[str, Any] = {}
     originals: dict[str, dict[str, Any]] = {}
     for name, entry in param_distributions.items():
@@ -207,12 +286,6 @@ def _is_increasing(entry: Sequence[Any]) -> bool:
 def _label(value: Any, index: int) -> str:
     """The name of a choice; its index makes names of choices that print alike different."""
     return value if isinstance(value, str) else f"{LABEL}{index}: {value!r}"[:200]
-
-
-def _original(params: dict[str, Any], originals: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Parameters with labels replaced by the choices that they name."""
-    labelled = {name: originals[name][params[name]] for name in params if name in originals}
-    return {**params, **labelled}
 
 
 def _from_scipy(name: str, frozen: Any) -> BaseDistribution:

@@ -76,7 +76,8 @@ def as_lines(found: Answer) -> list[str]:
     heads = [name + (f" [{units[name]}]" if units[name] else "") for name in columns]
     table = [[*heads, ""]]
     for e in found.experiments:
-        table.append([*[as_text(v) for v in e.params.values()], _prediction(e), e.reason])
+        cells = [as_text(e.params[name]) if name in e.params else "–" for name in columns[:-1]]
+        table.append([*cells, _prediction(e), e.reason])
     widths = [max(len(cell) for cell in column) for column in zip(*table, strict=True)]
     for row in table:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]

@@ -7,7 +7,7 @@ from typing import Any
 from optuna.distributions import BaseDistribution
 
 from bktf.engine import Objective
-from bktf.spaces import Parameter, can_be_modelled, only_value, parameters_of
+from bktf.spaces import INACTIVE, Parameter, Space, only_value
 
 SPECIAL_COLUMNS = (
     "status",
@@ -31,9 +31,9 @@ class Constraint:
 
     def holds(self, params: dict[str, Any]) -> bool:
         """Whether these parameters satisfy it, up to rounding."""
-        total = sum(factor * float(params[name]) for name, factor in self.factors.items())
-        sizes = (abs(factor * float(params[name])) for name, factor in self.factors.items())
-        slack = 1e-9 * sum(sizes)
+        # A parameter that an experiment does not have counts as nothing.
+        terms = [factor * float(params.get(name, 0.0)) for name, factor in self.factors.items()]
+        total, slack = sum(terms), 1e-9 * sum(map(abs, terms))
         return self.low - slack <= total <= self.high + slack
 
 
@@ -46,17 +46,20 @@ class LabSpace:
     repeats: bool
     rank: float | str
     optimism: float | None
-    distributions: dict[str, BaseDistribution]
-    ordinal: frozenset[str]
+    space: Space  # parameters and the conditions of some of them
     units: dict[str, str]
     constraints: tuple[Constraint, ...]
     other_columns: tuple[str, ...]
 
     @property
+    def distributions(self) -> dict[str, BaseDistribution]:
+        """All parameters, those with a single value included."""
+        return self.space.distributions
+
+    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters that can vary."""
-        modelled = {name: d for name, d in self.distributions.items() if can_be_modelled(d)}
-        return parameters_of(modelled, self.ordinal)
+        return self.space.modelled
 
     @property
     def constants(self) -> dict[str, Any]:
@@ -66,6 +69,11 @@ class LabSpace:
     def holds(self, params: dict[str, Any]) -> bool:
         """Whether all constraints hold."""
         return all(constraint.holds(params) for constraint in self.constraints)
+
+
+def point_of(parameters: tuple[Parameter, ...], params: dict[str, Any]) -> list[float | None]:
+    """The coordinates (D,) of an experiment."""
+    return [p.coordinate(params[p.name]) if p.name in params else INACTIVE for p in parameters]
 
 
 def read_text(path: Path) -> str:

@@ -22,6 +22,7 @@ from optuna.distributions import (
     IntDistribution,
 )
 
+from bktf.lab.lab_conditions import check_active
 from bktf.lab.lab_space import SPECIAL_COLUMNS, LabError, LabSpace, as_text, read_text
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -149,7 +150,10 @@ def _read_row(
     params = {
         name: _read_value(by_column[name], distribution, f"{where}, column {name!r}")
         for name, distribution in space.distributions.items()
+        if by_column[name] or name not in space.space.activations
     }
+    if space.space.activations:
+        check_active(space.space, params, where)
     status = by_column.get("status", "").lower()
     if status not in STATUSES:
         wanted = "must be empty, done, pending or failed"

@@ -23,19 +23,35 @@ INNER_SHARE = 0.85  # of a panel's width that lies between its axes
 
 
 def plot_slices(space: LabSpace, rows: Sequence[Sequence[Slice]], labels: Sequence[str]) -> Any:
-    """A Matplotlib figure: mean and 90 % band along each parameter, one row per suggestion."""
+    """A Matplotlib figure: mean and 90 % band along each parameter, one row per suggestion.
+
+    Parameters that a suggestion does not have leave their places empty.
+    """
     from matplotlib.figure import Figure  # an optional extra
 
-    widths = [panel_width(part) for part in rows[0]]
-    height = ROW_HEIGHT + max(_names_height(space, part) for part in rows[0])
+    first = {part.parameter.name: part for parts in reversed(rows) for part in parts}
+    columns = [first[name] for name in space.distributions if name in first]
+    widths = [panel_width(part) for part in columns]
+    height = ROW_HEIGHT + max(_names_height(space, part) for part in columns)
     figure = Figure(figsize=(sum(widths) + LABEL_WIDTH, height * len(rows)), layout="constrained")
     shape = len(rows), len(widths)
     panels = figure.subplots(*shape, squeeze=False, sharey=True, width_ratios=widths)
     for panels_of_row, parts, label in zip(panels, rows, labels, strict=True):
-        for panel, part in zip(panels_of_row, parts, strict=True):
-            plot_slice(panel, space, part)
+        by_name = {part.parameter.name: part for part in parts}
+        for panel, column in zip(panels_of_row, columns, strict=True):
+            if column.parameter.name in by_name:
+                plot_slice(panel, space, by_name[column.parameter.name])
+            else:
+                _leave_empty(panel)
         panels_of_row[0].set_ylabel(plain(label))
     return figure
+
+
+def _leave_empty(panel: Any) -> None:
+    """A panel without axes; the label of its row stays."""
+    for side in ("top", "right", "bottom", "left"):
+        panel.spines[side].set_visible(False)
+    panel.tick_params(left=False, labelleft=False, bottom=False, labelbottom=False)
 
 
 def plot_slice(panel: Any, space: LabSpace, part: Slice) -> None:

@@ -10,7 +10,7 @@ from optuna.distributions import FloatDistribution
 
 from bktf._typing import Floats
 from bktf.engine import Objective
-from bktf.lab.lab_space import LabSpace, as_text
+from bktf.lab.lab_space import LabSpace, as_text, point_of
 from bktf.lab.results_table import settable
 from bktf.spaces import Parameter
 from bktf.surrogate import Posterior
@@ -54,15 +54,21 @@ def slices(
     params: Mapping[str, Any],
     n_points: int = 41,
 ) -> list[Slice]:
-    """The posterior around a suggestion, one parameter at a time."""
-    point = np.array([p.coordinate(params[p.name]) for p in space.parameters], dtype=float)
+    """The posterior around a suggestion, one active parameter at a time.
+
+    Those that others depend on are left out: with another value other parameters would be active.
+    """
+    point = np.array(point_of(space.parameters, dict(params)), dtype=float)
+    parents = {name for p in space.parameters for name in p.parents}
     made = []
     for d, parameter in enumerate(space.parameters):
-        axis = posterior.grid[d]
-        if parameter.choice_coordinates is not None or axis.size <= n_points:
-            coordinates = axis.points
+        if parameter.name not in params or parameter.name in parents:
+            continue
+        points = posterior.grid[d].active_points
+        if parameter.choice_coordinates is not None or points.size <= n_points:
+            coordinates = points
         else:
-            low, high = axis.points[0], axis.points[-1]
+            low, high = points[0], points[-1]
             spaced = np.geomspace if parameter.log else np.linspace
             even = spaced(low, high, n_points)
             coordinates = np.unique(np.concatenate((np.clip(even, low, high), point[d : d + 1])))

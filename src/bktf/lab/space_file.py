@@ -15,6 +15,7 @@ from optuna.distributions import (
 
 from bktf._checks import MAX_RANK
 from bktf.engine import AUTO, Objective, check_optimism
+from bktf.lab.lab_conditions import make_space, read_conditions
 from bktf.lab.lab_space import (
     SPECIAL_COLUMNS,
     Constraint,
@@ -81,6 +82,13 @@ unit = "mol"
 type = "category"          # one of these, in no order
 values = ["Pd", "Ni", "Cu"]
 
+# A parameter that only some experiments have: `when` names others and a value, a list of values, or
+# {at_least = …, at_most = …}. Its cell stays empty in all other rows.
+# [parameters.ligand]
+# type = "category"
+# values = ["A", "B"]
+# when = { catalyst = ["Pd", "Ni"] }
+
 # Linear constraints: the sum of factor × parameter must be at most, or at least, a number.
 [[constraints]]
 factors = { temperature = 1.0, stirring = 0.05 }
@@ -113,12 +121,14 @@ def _read_document(document: dict[str, Any]) -> LabSpace:
     tables = read_table_entry(document, "parameters")
     if not tables:
         raise LabError("needs at least one [parameters.NAME]")
-    distributions, ordinal, units = {}, set(), {}
+    distributions, ordinal, units, conditions = {}, set(), {}, {}
     for parameter, entry in tables.items():
         where = f"[parameters.{parameter}]"
         if not isinstance(entry, dict):
             raise LabError(f"{where} must be a table with a type; got {entry!r}")
-        distributions[parameter], is_ordered = _read_parameter(entry, where)
+        conditions[parameter] = read_conditions(entry, where)
+        described = {key: value for key, value in entry.items() if key != "when"}
+        distributions[parameter], is_ordered = _read_parameter(described, where)
         units[parameter] = read_string(entry, "unit", where) if "unit" in entry else ""
         if is_ordered:
             ordinal.add(parameter)
@@ -137,8 +147,7 @@ def _read_document(document: dict[str, Any]) -> LabSpace:
         repeats=repeats,
         rank=_read_rank(model),
         optimism=_read_optimism(model),
-        distributions=distributions,
-        ordinal=frozenset(ordinal),
+        space=make_space(distributions, ordinal, conditions),
         units=units,
         constraints=tuple(_read_constraint(e, i, distributions) for i, e in enumerate(entries)),
         other_columns=tuple(others),

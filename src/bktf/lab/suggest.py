@@ -17,7 +17,7 @@ from bktf.engine import (
     improvement_baseline,
     make_settings,
 )
-from bktf.lab.lab_space import LabError, LabSpace
+from bktf.lab.lab_space import LabError, LabSpace, point_of
 from bktf.lab.results_table import Row, Table, read_table, settable
 from bktf.lab.slices import is_continuous
 from bktf.lab.space_file import read_lab_space
@@ -91,7 +91,7 @@ def _answer(space: LabSpace, table_file: Path, q: int, seed: int) -> Answer:
 
 def make_engine(space: LabSpace, seed: int) -> Engine:
     """The engine with what the space file says."""
-    parameters, constants = space.parameters, space.constants
+    parameters = space.parameters
     given = {
         "noise_std": space.noise,
         "allow_repeats": space.repeats,
@@ -101,8 +101,8 @@ def make_engine(space: LabSpace, seed: int) -> Engine:
     settings = make_settings("default", given)
     feasible = None
     if space.constraints:
-        linear = linear_constraints(space)
-        feasible = Feasibility.of_values(parameters, space.holds, constants.__or__, linear)
+        linear, complete = linear_constraints(space), space.space.with_constants
+        feasible = Feasibility.of_values(parameters, space.holds, complete, linear)
     return Engine(parameters, space.objective, settings, seed, feasible)
 
 
@@ -150,7 +150,7 @@ def history_of(
 
     def points(rows: list[Row]) -> Floats:
         """Coordinates (n, D) of rows."""
-        coordinates = [[p.coordinate(row.params[p.name]) for p in parameters] for row in rows]
+        coordinates = [point_of(parameters, row.params) for row in rows]
         return np.array(coordinates, dtype=float).reshape(-1, len(parameters))
 
     with_result = [row for row in table.rows if row.result is not None]
@@ -165,15 +165,14 @@ def history_of(
 
 
 def _rounded(space: LabSpace, params: dict[str, Any]) -> dict[str, Any]:
-    """All parameters, rounded to what can be set where ranges and constraints allow it."""
-    given: dict[str, Any] = {**space.constants, **params}
-    exact = {name: given[name] for name in space.distributions}
+    """All active parameters, rounded to what can be set where ranges and constraints allow it."""
+    exact = space.space.with_constants(params)
     short = dict(exact)
-    for name, distribution in space.distributions.items():
+    distributions = {name: space.distributions[name] for name in exact}
+    for name, distribution in distributions.items():
         if is_continuous(space, name):
             short[name] = settable(exact[name], distribution)
-    distributions = space.distributions.items()
-    fits = all(d._contains(d.to_internal_repr(short[name])) for name, d in distributions)
+    fits = all(d._contains(d.to_internal_repr(short[name])) for name, d in distributions.items())
     return short if fits and space.holds(short) else exact
 
 
@@ -192,7 +191,7 @@ def _described(
     """
     parameters = engine.parameters
     settings = [_rounded(space, values_at(parameters, suggestion.point)) for suggestion in chosen]
-    rows = [[p.coordinate(params[p.name]) for p in parameters] for params in settings]
+    rows = [point_of(parameters, params) for params in settings]
     points = np.array(rows, dtype=float).reshape(-1, len(parameters))
     mean, std = posterior.mean(points), posterior.std(points)
     predicted = space.objective.to_user(mean)

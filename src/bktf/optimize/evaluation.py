@@ -8,19 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, SupportsFloat
 
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
 from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from bktf.optimize import argument_checks as checks
 from bktf.optimize.argument_checks import Callback
-from bktf.optuna_sampler import INTERRUPTED, objective_of, read_published
-from bktf.spaces import INACTIVE, Space, activation_at, parents_first
+from bktf.optuna_sampler import INTERRUPTED, objective_of, read_published, suggest_all
+from bktf.spaces import Space
 
 Function = Callable[[dict[str, Any]], SupportsFloat]
 
@@ -119,34 +113,6 @@ def with_value(study: Study) -> list[FrozenTrial]:
     """Trials with a finite value."""
     completed = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     return [t for t in completed if t.value is not None and math.isfinite(t.value)]
-
-
-def suggest_all(trial: Trial, space: Space) -> dict[str, Any]:
-    """The values of all active parameters, in the order of the space."""
-    parameters = space.parameters
-    known: dict[str, float] = {}
-    values: dict[str, Any] = {}
-    for d in parents_first(parameters):
-        p = parameters[d]
-        activation = activation_at(p, known)
-        if activation is not None:
-            inside = p.limited(activation.low, activation.high)
-            values[p.name] = suggest(trial, p.name, inside.distribution)
-            coordinate = p.coordinate(values[p.name])
-            known[p.name] = INACTIVE if coordinate is None else coordinate
-    return {p.name: values[p.name] for p in parameters if p.name in values}
-
-
-def suggest(trial: Trial, name: str, distribution: BaseDistribution) -> Any:
-    """The value of one parameter, whatever its distribution."""
-    if isinstance(distribution, FloatDistribution):
-        low, high, step, log = (getattr(distribution, a) for a in ("low", "high", "step", "log"))
-        return trial.suggest_float(name, low, high, step=step, log=log)
-    if isinstance(distribution, IntDistribution):
-        low, high, step, log = (getattr(distribution, a) for a in ("low", "high", "step", "log"))
-        return trial.suggest_int(name, low, high, step=step, log=log)
-    assert isinstance(distribution, CategoricalDistribution)
-    return trial.suggest_categorical(name, distribution.choices)
 
 
 class _Progress:

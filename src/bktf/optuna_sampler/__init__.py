@@ -3,6 +3,7 @@
 from bktf.optuna_sampler.argument_checks import parameter_names
 from bktf.optuna_sampler.messages import POOR_SEARCH
 from bktf.optuna_sampler.sampler import BKTFSampler
+from bktf.optuna_sampler.suggesting import suggest_all
 from bktf.optuna_sampler.trials import (
     INTERRUPTED,
     TrialConverter,
@@ -20,4 +21,5 @@ __all__ = [
     "parameter_names",
     "read_all",
     "read_published",
+    "suggest_all",
 ]

@@ -114,20 +114,23 @@ class Space(NamedTuple):
         """All parameters, those with a single value included."""
         return parameters_of(self.distributions, self.ordinal, self.activations)
 
+    def parents_first(self) -> list[Parameter]:
+        """All parameters in an order in which each comes after those that it depends on."""
+        parameters = self.parameters
+        return [parameters[d] for d in parents_first(parameters)]
+
     def with_constants(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Values of active parameters, and of those with a single value that are active there."""
-        parameters = self.parameters
         known: dict[str, float] = {}
         found: dict[str, Any] = {}
-        for d in parents_first(parameters):
-            p = parameters[d]
+        for p in self.parents_first():
             if p.name in values:
                 found[p.name] = values[p.name]
             elif p.distribution.single() and activation_at(p, known) is not None:
                 found[p.name] = only_value(p.distribution)
             if p.name in found:
                 known[p.name] = p.coordinate(found[p.name]) or 0.0
-        return {p.name: found[p.name] for p in parameters if p.name in found}
+        return {name: found[name] for name in self.distributions if name in found}
 
     @property
     def modelled(self) -> tuple[Parameter, ...]:
