@@ -17,6 +17,7 @@ from benchmarks.prior_mean import tables as prior_mean_tables
 from benchmarks.twenty_dims import tables as twenty_dims_tables
 from conftest import ROOT
 from studies.comparison import __main__ as comparison
+from studies.conditional import __main__ as conditional
 from studies.finite_rank import __main__ as finite_rank
 from studies.lines import Line, append_line, key_of, read_lines
 from studies.migration import RENAMED_EXPERIMENTS, RENAMED_FILES, main, take_over
@@ -46,6 +47,8 @@ def redrawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, table in (prior_mean_tables() | twenty_dims_tables()).items():
         (folder / "tables" / f"{name}.md").write_text(table + "\n", encoding="utf-8")
     for name, table in finite_rank.tables(read_lines(finite_rank.LINES)).items():
+        (folder / "tables" / f"{name}.md").write_text(table + "\n", encoding="utf-8")
+    for name, table in conditional.tables(read_lines(conditional.LINES)).items():
         (folder / "tables" / f"{name}.md").write_text(table + "\n", encoding="utf-8")
     costs = folder / "tables" / "peers.md"
     costs.write_text(peers_table(read_lines(PEERS_LINES)) + "\n", encoding="utf-8")
