@@ -228,6 +228,21 @@ def test_feasible_is_asked_about_active_parameters_only() -> None:
             "'c' must be of the same kind in all branches",
         ),
         ([{"a": (0, 3)}, bktf.when({"a": (5, 6)}, c=(0, 1))], r"no value of 'a' lies in \(5, 6\)"),
+        ([{"a": (0, 3)}, bktf.when({"a": (1.2, 1.8)}, c=(0, 1))], "'c' is active nowhere"),
+        ([{"a": (0, 3)}, bktf.when({"a": "2"}, c=(0, 1))], "must be a value of it"),
+        (
+            [{"a": (0, 3)}, bktf.when({"a": 1}, bktf.when({"a": 2}, c=(0, 1)))],
+            "'c' is active nowhere",
+        ),
+        ([{"a": (0, 3)}, bktf.when({"a": 1}, {"c": (0, 1)}, c=(0, 2))], "'c' is there twice"),
+        (
+            [
+                {"a": (0, 1)},
+                bktf.when({"a": 0}, c=range(0, 9, 2)),
+                bktf.when({"a": 1}, c=range(1, 9, 2)),
+            ],
+            "which do not meet",
+        ),
         (
             [{"a": bktf.choices("x")}, bktf.when({"a": (0, 1)}, c=(0, 1))],
             "must be a value or a list",

@@ -2181,7 +2181,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="parents after their children",
-        file="optuna_sampler/learned_space.py",
+        file="optuna_sampler/learned_conditions.py",
         old="[: list(t.params).index(name)]",
         new="[list(t.params).index(name) + 1 :]",
         breaks="what is suggested later is taken for the parent",
@@ -2190,8 +2190,8 @@ MUTATIONS = (
     Mutation(
         name="the widest range for suggestions",
         file="optuna_sampler/learned_space.py",
-        old="if limits is not None:",
-        new="if limits is None:",
+        old="return tuple(a._replace(low=low, high=high) for a in activations)",
+        new="return tuple(activations)",
         breaks="after a range was narrowed suggestions leave it",
         tests=CONDITIONS,
     ),
@@ -2206,7 +2206,7 @@ MUTATIONS = (
     Mutation(
         name="untried branches left alone",
         file="engine/suggestion.py",
-        old="fixed = {**untried[0], **fixed} if untried else fixed",
+        old="fixed = {**fixed, **free[0]} if free else fixed",
         new="fixed = fixed",
         breaks="the start does not go to branches in which nothing was tried",
         tests=CONDITIONS,

@@ -107,10 +107,10 @@ def test_parameters_that_came_or_went_in_mid_study_are_told_by_time(
         if has_y:
             t.suggest_float("y", 0, 1)
 
-    early = trials_of(lambda t: objective(t, not is_added), 6)
-    late = trials_of(lambda t: objective(t, is_added), 6, seed=1)
+    early = trials_of(lambda t: objective(t, not is_added), 12)
+    late = trials_of(lambda t: objective(t, is_added), 12, seed=1)
     for trial in late:
-        trial.number += 6
+        trial.number += 12
     space = learn_space([*early, *late], ())
     found = {p.name: p for p in space.parameters}
     assert found["x"].activations is None

@@ -102,9 +102,24 @@ def untried_branches(parameters: Sequence[Parameter], tried: Floats) -> list[dic
             at = dict(zip(own, values, strict=True))
             key = (*branch.active.tolist(), *(at.get(d, INACTIVE) for d in categories))
             if key not in seen and len(found) < MAX_UNTRIED:
-                numbers = {d: float(x[0]) for d, x in branch.within.items() if d not in at}
+                numbers = {
+                    d: float(x[0])
+                    for d, x in branch.within.items()
+                    if d not in at and parameters[d].name in parents
+                }
                 found.append({**numbers, **at})
     return found
+
+
+def has_feasible(
+    parameters: Sequence[Parameter],
+    feasible: Callable[[Floats], bool],
+    fixed: Mapping[int, float],
+    rng: np.random.Generator,
+) -> bool:
+    """Whether some of a few random points with these coordinates are feasible."""
+    points = (point_at(parameters, rng.random(len(parameters)), fixed) for _ in range(FEW_TRIES))
+    return any(feasible(np.array(point)) for point in points)
 
 
 def _nearest_known(

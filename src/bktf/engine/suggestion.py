@@ -37,6 +37,7 @@ from bktf.engine.start_design import (
     MAX_UNTRIED,
     NOTHING_FOUND,
     any_left,
+    has_feasible,
     start_point,
     untried_branches,
 )
@@ -93,8 +94,15 @@ class Engine:
         return n < n_startup + MAX_UNTRIED and bool(self._untried(history.tried, history.pending))
 
     def _untried(self, tried: Floats, pending: Floats) -> list[dict[int, float]]:
-        """Where a conditional space has branches in which nothing was tried."""
-        return untried_branches(self.parameters, np.concatenate((tried, pending)))
+        """Where a conditional space has branches in which nothing was tried and something may be.
+
+        As coordinates of the parameters that the branch depends on.
+        """
+        found = untried_branches(self.parameters, np.concatenate((tried, pending)))
+        if self.feasible is None:
+            return found
+        rng = np.random.default_rng(seed_for(self.seed, len(tried)))
+        return [at for at in found if has_feasible(self.parameters, self.feasible, at, rng)]
 
     def learn(
         self,
@@ -232,7 +240,8 @@ class Engine:
             fixed = model.fixed
             if len(known) >= settings.n_startup(len(self.parameters)):
                 untried = self._untried(known, known[:0])
-                fixed = {**untried[0], **fixed} if untried else fixed
+                free = [at for at in untried if all(fixed.get(d, x) == x for d, x in at.items())]
+                fixed = {**fixed, **free[0]} if free else fixed
             return start_point(
                 self.parameters,
                 settings,
@@ -273,7 +282,8 @@ class Engine:
         if region is not None and (choice.point is None or choice.is_poor):
             choice = best_over(ask_new, None)
         is_repeat = choice.point is None
-        if is_repeat and not model.free:  # a continuous space is never exhausted
+        is_endless = any(model.free - part.fixed.keys() for part in parts)
+        if is_repeat and not is_endless:  # a continuous space is never exhausted
             ask_again = partial(ask, exclude=None, pending=None)
             choice, inside = best_over(ask_again, None), inside[:0]
         if choice.point is None:
@@ -314,7 +324,11 @@ class Engine:
         """Axes on which a search may leave the axis points."""
         if not self.settings.refine:
             return frozenset()
-        return frozenset(d for d, p in enumerate(self.parameters) if p.n_values == math.inf)
+        return frozenset(
+            d
+            for d, p in enumerate(self.parameters)
+            if p.n_values == math.inf and p.activations != ()
+        )
 
     def can_be_exhausted(self, n_started: int) -> bool:
         """Whether `n_started` points, tried or pending, may be all that the space allows."""

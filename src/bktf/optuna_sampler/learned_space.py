@@ -18,18 +18,22 @@ from optuna.distributions import (
 )
 from optuna.trial import FrozenTrial, TrialState
 
+from bktf.optuna_sampler.learned_conditions import (
+    Unexplained,
+    find_activations,
+    parents_before,
+)
 from bktf.spaces import (
     Activation,
     Condition,
     Parameter,
     Space,
     can_be_modelled,
+    is_multiple,
     only_value,
     parameters_of,
 )
 
-MAX_CONDITIONS = 3  # that are learned of one parameter
-MAX_PARENT_VALUES = 64  # of a numeric parent
 MAX_TRIALS = 1000  # the latest, that conditions are learned from
 
 
@@ -80,19 +84,22 @@ def learn_space(trials: Iterable[FrozenTrial], ordinal: Iterable[str]) -> KnownS
         latest = latest | {k: d for k, d in trial.distributions.items() if k not in latest}
     constants = {name: _latest_value(seen, name) for name, d in latest.items() if d.single()}
     inside = {name: d for name, d in latest.items() if can_be_modelled(d)}
-    activations = {}
+    plain = {p.name: p for p in parameters_of(inside, ordinal)}
+    activations, unexplained = {}, set()
     for name in inside:
-        found = _activations(name, seen[-MAX_TRIALS:], inside, ordinal)
-        limits = _limits(seen, name, inside[name])
-        if limits is not None:
-            found = tuple(
-                a._replace(low=limits[0], high=limits[1]) for a in found or (Activation(),)
-            )
+        try:
+            found = find_activations(name, seen[-MAX_TRIALS:], plain)
+        except Unexplained:
+            unexplained.add(name)
+            continue
+        if found != ():
+            found = _with_ranges(name, seen, plain, found)
         if found is not None:
             activations[name] = found
-    ranges = {name: _whole_range(seen, name, d) for name, d in inside.items()}
-    is_open = any(name not in inside and not d.single() for name, d in latest.items())
-    possible = {name: d for name, d in inside.items() if activations.get(name) != ()}
+    modelled = {name: d for name, d in inside.items() if name not in unexplained}
+    ranges = {name: _whole_range(seen, name, d) for name, d in modelled.items()}
+    is_open = any(name not in modelled and not d.single() for name, d in latest.items())
+    possible = {name: d for name, d in modelled.items() if activations.get(name) != ()}
     return KnownSpace(parameters_of(ranges, ordinal, activations), constants, is_open, possible)
 
 
@@ -117,7 +124,10 @@ def _same_kind(one: BaseDistribution, other: BaseDistribution | None) -> bool:
 def _whole_range(
     trials: Sequence[FrozenTrial], name: str, latest: BaseDistribution
 ) -> BaseDistribution:
-    """The smallest range that holds all that trials had of a parameter."""
+    """The smallest range that holds all that trials had of a parameter.
+
+    It is the latest where steps have changed: no other range has all of their values.
+    """
     if isinstance(latest, CategoricalDistribution):
         return latest
     assert isinstance(latest, FloatDistribution | IntDistribution)
@@ -127,134 +137,72 @@ def _whole_range(
     high = max(d.high for d in alike)  # type: ignore[attr-defined]
     if (low, high) == (latest.low, latest.high):
         return latest
-    same_step = all(d.step == latest.step for d in alike)  # type: ignore[attr-defined]
+    step = latest.step
+    if any(d.step != step for d in alike) or not all(  # type: ignore[attr-defined]
+        step is None or is_multiple(d.low - low, step)  # type: ignore[attr-defined]
+        for d in alike
+    ):
+        return latest
     if isinstance(latest, IntDistribution):
-        is_on_steps = same_step and (latest.low - low) % latest.step == 0
-        return IntDistribution(int(low), int(high), latest.log, latest.step if is_on_steps else 1)
-    return FloatDistribution(low, high, latest.log, latest.step if same_step else None)
+        return IntDistribution(int(low), int(high), latest.log, latest.step)
+    return FloatDistribution(low, high, latest.log, latest.step)
 
 
-def _limits(
-    trials: Sequence[FrozenTrial], name: str, latest: BaseDistribution
-) -> tuple[float, float] | None:
-    """The latest range of a parameter, where earlier ones reached farther."""
-    whole = _whole_range(trials, name, latest)
-    if whole is latest:
-        return None
-    return float(latest.low), float(latest.high)  # type: ignore[attr-defined]
-
-
-# --- where a parameter is active ---------------------------------------------------------------
-
-
-def _activations(
+def _with_ranges(
     name: str,
     trials: Sequence[FrozenTrial],
-    latest: Mapping[str, BaseDistribution],
-    ordinal: Iterable[str],
+    plain: Mapping[str, Parameter],
+    found: tuple[Activation, ...] | None,
 ) -> tuple[Activation, ...] | None:
-    """Where a parameter is active: None where all trials have it, () where it was given up."""
-    having = [name in t.params for t in trials]
-    if all(having):
-        return None
-    if not any(having):
-        return ()
-    # A parent is suggested before its child, in every trial that has the child.
-    before = [list(t.params)[: list(t.params).index(name)] for t in trials if name in t.params]
-    earlier = [q for q in before[-1] if q in latest and all(q in names for names in before)]
-    conditions: list[Condition] = []
-    left = list(zip(trials, having, strict=True))
-    for _ in range(MAX_CONDITIONS):
-        found = _best_condition(earlier, left, latest, ordinal)
-        if found is None:
-            break
-        conditions.append(found.condition)
-        left = [(t, has) for t, has in left if found.holds(t)]
-        if all(has for _, has in left):
-            return (Activation(tuple(conditions)),)
-    # Values do not tell, so time may: a parameter was added, or taken out.
-    still_left = [has for _, has in left]
-    first, last = still_left.index(True), len(still_left) - 1 - still_left[::-1].index(True)
-    if all(still_left[first:]):
-        return (Activation(tuple(conditions)),)
-    if all(still_left[first : last + 1]) and last < len(still_left) - 1:
-        return ()
-    return (Activation(tuple(conditions)),)  # active where it may be
+    """Activations with the ranges that suggestions keep to, where ranges have differed.
 
-
-class _Found(NamedTuple):
-    """A condition on one parent, and how well it tells trials apart."""
-
-    condition: Condition
-    parameter: Parameter
-    n_excluded: int  # trials without the child that it excludes
-    is_complete: bool  # whether those are all
-
-    def holds(self, trial: FrozenTrial) -> bool:
-        """Whether the parent has such a value in a trial."""
-        value = _coordinate(self.parameter, trial)
-        return value is not None and self.condition.holds(value)
-
-
-def _best_condition(
-    parents: Sequence[str],
-    trials: Sequence[tuple[FrozenTrial, bool]],
-    latest: Mapping[str, BaseDistribution],
-    ordinal: Iterable[str],
-) -> _Found | None:
-    """The condition on one parent that excludes most trials without the child, and none with it.
-
-    Of several the parent that was suggested first; a category before a number.
+    Where a category before the parameter tells the ranges apart, each of its choices has its own;
+    otherwise the latest holds everywhere.
     """
-    best: _Found | None = None
-    n_without = sum(not has for _, has in trials)
-    for category_first in (True, False):
-        for name in parents:
-            is_category = isinstance(latest[name], CategoricalDistribution)
-            if is_category is not category_first:
-                continue
-            (parameter,) = parameters_of({name: latest[name]}, ordinal)
-            condition = _separating(parameter, trials)
-            if condition is None:
-                continue
-            probe = _Found(condition, parameter, 0, False)
-            n_excluded = sum(not has and not probe.holds(t) for t, has in trials)
-            found = probe._replace(n_excluded=n_excluded, is_complete=n_excluded == n_without)
-            if n_excluded and (best is None or n_excluded > best.n_excluded):
-                best = found
-    return best
-
-
-def _coordinate(parameter: Parameter, trial: FrozenTrial) -> float | None:
-    """The coordinate of a parameter in a trial; None where it has none."""
-    if parameter.name not in trial.params:
-        return None
-    return parameter.coordinate(trial.params[parameter.name])
-
-
-def _separating(
-    parameter: Parameter, trials: Sequence[tuple[FrozenTrial, bool]]
-) -> Condition | None:
-    """The condition on a parent that holds in all trials with the child and in few others."""
-    pairs = [(_coordinate(parameter, t), has) for t, has in trials]
-    with_child = {x for x, has in pairs if has and x is not None}
-    without = {x for x, has in pairs if not has and x is not None}
-    if not with_child:
-        return None
-    if parameter.is_unordered:
-        return Condition(parameter.name, frozenset(with_child))
-    if parameter.n_values > MAX_PARENT_VALUES:
-        # A number with so many values is a parent only in that the child is there where it is.
-        return Condition(parameter.name) if not without else None
-    low, high = min(with_child), max(with_child)
-    below = [x for x in without if x < low]
-    above = [x for x in without if x > high]
-    return Condition(
-        parameter.name,
-        None,
-        0.5 * (low + max(below)) if below else -math.inf,
-        0.5 * (high + min(above)) if above else math.inf,
+    latest = plain[name].distribution
+    having = [t for t in trials if name in t.params and _same_kind(t.distributions[name], latest)]
+    if all(t.distributions[name] == latest for t in having):
+        return found
+    by_parent = _ranges_by_choice(name, having, plain)
+    activations = found or (Activation(),)
+    if by_parent is None:
+        if _whole_range(trials, name, latest) is latest:
+            return found
+        low, high = _ends(latest)
+        return tuple(a._replace(low=low, high=high) for a in activations)
+    parent, ranges = by_parent
+    return tuple(
+        Activation((*a.conditions, Condition(parent, frozenset(choices))), *ends)
+        for a in activations
+        for ends, choices in ranges.items()
     )
+
+
+def _ranges_by_choice(
+    name: str, having: Sequence[FrozenTrial], plain: Mapping[str, Parameter]
+) -> tuple[str, dict[tuple[float, float], set[float]]] | None:
+    """A category whose choices have one range of a parameter each, and the choices by range."""
+    if isinstance(plain[name].distribution, CategoricalDistribution):
+        return None
+    for parent in parents_before(name, having, plain):
+        if not plain[parent].is_unordered:
+            continue
+        by_choice: dict[float, set[tuple[float, float]]] = {}
+        for t in having:
+            choice = plain[parent].coordinate(t.params[parent])
+            if choice is not None:
+                by_choice.setdefault(choice, set()).add(_ends(t.distributions[name]))
+        ranges: dict[tuple[float, float], set[float]] = {}
+        for choice, found in by_choice.items():
+            ranges.setdefault(min(found), set()).add(choice)
+        if len(ranges) > 1 and all(len(found) == 1 for found in by_choice.values()):
+            return parent, ranges
+    return None
+
+
+def _ends(distribution: BaseDistribution) -> tuple[float, float]:
+    """The range of a numeric distribution."""
+    return float(distribution.low), float(distribution.high)  # type: ignore[attr-defined]
 
 
 # --- in words ----------------------------------------------------------------------------------
@@ -286,7 +234,9 @@ def _words(activation: Activation, by_name: Mapping[str, Parameter]) -> str:
     """The conditions of an activation, as users would write them."""
     texts = []
     for c in activation.conditions:
-        parent = by_name[c.parent]
+        parent = by_name.get(c.parent)
+        if parent is None:  # taken out by a sampler around this one
+            continue
         if c.coordinates is not None:
             values = [str(parent.value(x)) for x in sorted(c.coordinates)]
             texts.append(f"{c.parent} = {' or '.join(values)}")

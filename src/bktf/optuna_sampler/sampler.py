@@ -293,7 +293,8 @@ class BKTFSampler(BaseSampler):
             self._last_posterior[name] = model.posterior
         publish_parameters(study, trial, key, model)
         self.messages.mention_left_out(name, model)
-        self.messages.mention_conditions(name, parameters)
+        if not self.space.is_given:
+            self.messages.mention_conditions(name, parameters)
         question = Question(study, trial, trials, converter, engine, model)
         end_or_repeat = partial(self._end_or_repeat, study, trial)
         chosen = choose_and_publish(question, self._choosing, self.messages, end_or_repeat)
@@ -378,7 +379,8 @@ class BKTFSampler(BaseSampler):
         trials = read_all(study)
         space = self.space.of(study, trials)
         parameters = space.asked_for(space.distributions, self._ordinal)
-        if space.is_open or not parameters:
+        was_taken_out = any(p.activations == () for p in parameters)
+        if space.is_open or not parameters or was_taken_out:  # then nothing is certain
             return False
         engine = self.engine(parameters, objective_of(study), space.constants)
         if not engine.can_be_exhausted(len(trials)) or not self._knows_space(trials):

@@ -265,8 +265,9 @@ def point_of(trial: FrozenTrial, parameters: Sequence[Parameter]) -> tuple[float
     worker. A trial may fail before all its parameters are suggested, so published values count for
     failures, too. A conditional parameter that a trial did not have was inactive.
     """
-    known = {**trial.system_attrs.get("fixed_params", {}), **trial.params}
     has_all = trial.state in (TrialState.COMPLETE, TrialState.PRUNED)
+    fixed = {} if has_all else trial.system_attrs.get("fixed_params", {})
+    known = {**fixed, **trial.params}
     published = {} if has_all else read_published(trial.system_attrs).get("internal", {})
     point = []
     for parameter in parameters:
@@ -285,19 +286,24 @@ def point_of(trial: FrozenTrial, parameters: Sequence[Parameter]) -> tuple[float
         point.append(coordinate)
     if has_all:
         return tuple(point)
+    # A trial may be enqueued with values of parameters that are not active with the others.
+    active = deactivate(parameters, np.array(point)).tolist()
     # An unfinished trial may not have come so far as to suggest what is active.
-    is_known = np.array_equal(deactivate(parameters, np.array(point)), point)
     is_complete = all(
-        x != INACTIVE or p.activations is None or not is_active_at(p, parameters, point)
-        for p, x in zip(parameters, point, strict=True)
+        x != INACTIVE or p.activations is None or not is_active_at(p, parameters, active)
+        for p, x in zip(parameters, active, strict=True)
     )
-    return tuple(point) if is_known and is_complete else None
+    return tuple(active) if is_complete else None
 
 
 def kept_values(study: Study, trial: FrozenTrial) -> dict[str, Any]:
     """Values that a trial was enqueued with, or that a PartialFixedSampler around this fixes."""
-    fixed_by_sampler = getattr(study.sampler, "_fixed_params", {})
-    return {**fixed_by_sampler, **trial.system_attrs.get("fixed_params", {})}
+    fixed: dict[str, Any] = {}
+    sampler: Any = study.sampler
+    while hasattr(sampler, "_fixed_params"):  # ends: each holds the one that it was put around
+        fixed = {**sampler._fixed_params, **fixed}
+        sampler = getattr(sampler, "_base_sampler", None)
+    return {**fixed, **trial.system_attrs.get("fixed_params", {})}
 
 
 def fixed_coordinates(

@@ -298,6 +298,11 @@ def only_value(distribution: BaseDistribution) -> Any:
     return distribution.low  # type: ignore[attr-defined]
 
 
+def is_multiple(distance: float, step: float) -> bool:
+    """Whether a distance is a whole number of steps, up to rounding."""
+    return abs(distance - step * round(distance / step)) <= 1e-8 * step
+
+
 def is_number(value: object) -> bool:
     """Whether a value is a finite number; a boolean is none."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):

@@ -15,11 +15,12 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from bktf.spaces.branches import activation_at, parents_first
+from bktf.spaces.branches import activation_at, find_branches, parents_first
 from bktf.spaces.conditions import ALWAYS, Activation, Condition
 from bktf.spaces.parameters import (
     Parameter,
     can_be_modelled,
+    is_multiple,
     is_number,
     only_value,
     parameters_of,
@@ -138,30 +139,29 @@ class Space(NamedTuple):
         inside = {name: d for name, d in self.distributions.items() if can_be_modelled(d)}
         others = {p.name: p for p in self.parameters if p.name not in inside}
         activations = {
-            name: tuple(_without(others, a) for a in found)
+            name: tuple(b for a in found for b in _without(others, a))
             for name, found in self.activations.items()
             if name in inside
         }
-        kept = {name: tuple(a for a in found if a) for name, found in activations.items()}
-        return parameters_of(inside, self.ordinal, kept)
+        return parameters_of(inside, self.ordinal, activations)
 
 
-def _without(others: Mapping[str, Parameter], activation: Activation) -> Activation | None:
-    """An activation without conditions on parameters with a single value; None: it never holds.
+def _without(others: Mapping[str, Parameter], activation: Activation) -> list[Activation]:
+    """The same activation without conditions on parameters with a single value.
 
-    Such a condition is replaced by those of the parameter itself.
+    Such a condition is replaced by those of the parameter itself, which may be several.
     """
-    conditions: list[Condition] = []
     for c in activation.conditions:
-        if c.parent not in others:
-            conditions.append(c)
-            continue
-        parent = others[c.parent]
-        if not c.holds(parent.coordinate(only_value(parent.distribution)) or 0.0):
-            return None
-        inherited = (parent.activations or (ALWAYS,))[0]
-        conditions += inherited.conditions
-    return activation._replace(conditions=tuple(dict.fromkeys(conditions)))
+        if c.parent in others:
+            rest = tuple(other for other in activation.conditions if other is not c)
+            parent = others[c.parent]
+            if not c.holds(parent.coordinate(only_value(parent.distribution)) or 0.0):
+                return []
+            inherited = [a.conditions for a in parent.activations or (ALWAYS,)]
+            merged = [tuple(dict.fromkeys((*rest, *more))) for more in inherited]
+            replaced = [activation._replace(conditions=conditions) for conditions in merged]
+            return [b for a in replaced for b in _without(others, a)]
+    return [activation]
 
 
 class _Entry(NamedTuple):
@@ -199,8 +199,20 @@ def read_space(space: Mapping[str, Any] | Sequence[Any]) -> Space:
         if any(entry.conditions for entry in found)
     }
     read = Space(distributions, frozenset(ordinal), activations)
-    parents_first(read.parameters)  # refuses a cycle
+    _check_reached(read)
     return read
+
+
+def _check_reached(space: Space) -> None:
+    """Refuse a cycle of conditions, and a parameter that is active nowhere."""
+    parents_first(space.parameters)
+    branches = find_branches(space.parameters) if space.activations else None
+    for d, name in enumerate(space.distributions):
+        if branches is not None and not any(branch.active[d] for branch in branches):
+            raise ValueError(
+                f"{name!r} is active nowhere: its conditions never hold together. Correct them, or "
+                "leave it out"
+            )
 
 
 def _collect(
@@ -222,10 +234,11 @@ def _collect(
 
 def _joined(name: str, entries: Sequence[_Entry]) -> BaseDistribution:
     """The distribution of a parameter that may be written in several branches."""
-    if len(entries) > 1 and not all(entry.conditions for entry in entries):
+    conditions = [repr(sorted(map(repr, entry.conditions))) for entry in entries]
+    if len(set(conditions)) < len(entries) or (len(entries) > 1 and repr([]) in conditions):
         raise ValueError(
-            f"{name!r} is there twice, and once without a condition. Write it once, or give each "
-            "a condition"
+            f"{name!r} is there twice without conditions that tell the two apart. Write it once, "
+            "or give each a condition of its own"
         )
     first = entries[0].distribution
     scales = {
@@ -242,6 +255,13 @@ def _joined(name: str, entries: Sequence[_Entry]) -> BaseDistribution:
     if isinstance(first, CategoricalDistribution) or len(entries) == 1:
         return first
     low = min(e.distribution.low for e in entries)  # type: ignore[attr-defined]
+    step = first.step  # type: ignore[attr-defined]
+    lows = [e.distribution.low for e in entries]  # type: ignore[attr-defined]
+    if step is not None and not all(is_multiple(x - low, step) for x in lows):
+        raise ValueError(
+            f"{name!r} has steps of {step} from {' and from '.join(map(str, lows))} in different "
+            "branches, which do not meet. Use two names"
+        )
     high = max(e.distribution.high for e in entries)  # type: ignore[attr-defined]
     if isinstance(first, IntDistribution):
         return IntDistribution(low, high, first.log, first.step)
@@ -272,7 +292,9 @@ def _condition(
     if parent_name == name:
         raise ValueError(f"{place} must name another parameter")
     parent = plain[parent_name]
-    is_numeric = parent.has_numeric_coordinates
+    is_numeric = parent.has_numeric_coordinates and not any(
+        isinstance(choice, bool) for choice in getattr(parent.distribution, "choices", ())
+    )
     if isinstance(wanted, tuple):
         if len(wanted) != 2 or not all(_is_end(v) for v in wanted) or not wanted[0] <= wanted[1]:
             raise ValueError(f"{place}: {WANTED_TUPLE}; got {wanted!r}. For values write a list")
@@ -284,7 +306,8 @@ def _condition(
             raise ValueError(f"{place}: no value of {parent_name!r} lies in {wanted!r}")
         return Condition(parent_name, None, low, high)
     values = wanted if isinstance(wanted, list) else [wanted]
-    coordinates = [parent.coordinate(v) for v in values]
+    is_category = isinstance(parent.distribution, CategoricalDistribution)
+    coordinates = [parent.coordinate(v) if is_category or is_number(v) else None for v in values]
     wrong = [v for v, x in zip(values, coordinates, strict=True) if x is None]
     if wrong or not values:
         raise ValueError(
