@@ -111,6 +111,23 @@ def test_a_parameter_that_nobody_foresaw_is_drawn_and_modelled_from_then_on() ->
     assert study.best_value < -0.98  # at most −0.9984 with ten seeds
 
 
+def test_every_branch_is_tried_at_the_end_of_the_start() -> None:
+    kinds = "abcdefgh"
+    space = [
+        {"kind": bktf.choices(*kinds)},
+        *(bktf.when({"kind": kind}, {f"x{kind}": (0.0, 1.0)}) for kind in kinds),
+    ]
+    tried = []
+
+    def fn(p: dict[str, Any]) -> float:
+        tried.append(p["kind"])
+        return float(p["kind"] != "a")  # a model would go on with "a"
+
+    bktf.minimize(fn, space, n_trials=3 + len(kinds), seed=seeded(0), **FEW)
+    assert set(tried) == set(kinds)
+    assert max(tried.count(kind) for kind in kinds if kind != "a") <= 3
+
+
 def test_a_finite_tree_is_tried_once_and_then_the_study_stops() -> None:
     def objective(t: Trial) -> float:
         if t.suggest_categorical("kind", ["a", "b"]) == "a":
