@@ -16,7 +16,7 @@ from bktf._typing import Floats
 from bktf.engine import Engine, History, Objective, make_settings
 from bktf.optuna_sampler.learned_space import learn_space
 from bktf.optuna_sampler.trials import TrialConverter, objective_of, read_all
-from bktf.spaces import INACTIVE, branch_of, deactivate, n_points, values_at
+from bktf.spaces import INACTIVE, branch_of, deactivate, n_points, read_space, values_at
 from random_trees import random_tree
 from seeds import seeded
 
@@ -111,21 +111,22 @@ def test_a_parameter_that_nobody_foresaw_is_drawn_and_modelled_from_then_on() ->
     assert study.best_value < -0.98  # at most −0.9984 with ten seeds
 
 
-def test_every_branch_is_tried_at_the_end_of_the_start() -> None:
+@pytest.mark.parametrize("seed", range(3))
+def test_every_branch_is_tried_at_the_end_of_the_start(seed: int) -> None:
     kinds = "abcdefgh"
-    space = [
-        {"kind": bktf.choices(*kinds)},
-        *(bktf.when({"kind": kind}, {f"x{kind}": (0.0, 1.0)}) for kind in kinds),
-    ]
-    tried = []
-
-    def fn(p: dict[str, Any]) -> float:
-        tried.append(p["kind"])
-        return float(p["kind"] != "a")  # a model would go on with "a"
-
-    bktf.minimize(fn, space, n_trials=3 + len(kinds), seed=seeded(0), **FEW)
-    assert set(tried) == set(kinds)
-    assert max(tried.count(kind) for kind in kinds if kind != "a") <= 3
+    parts = [bktf.when({"kind": kind}, {f"x{kind}": (0.0, 1.0)}) for kind in kinds]
+    space = read_space([{"kind": bktf.choices(*kinds)}, *parts]).modelled
+    settings = make_settings("default", FEW)
+    engine = Engine(space, Objective(direction="minimize"), settings, seeded(seed))
+    X = np.full((3, len(space)), INACTIVE)
+    X[:, 0], X[:, 1] = 0.0, [0.2, 0.4, 0.6]  # only the first kind
+    for n_tried in range(1, len(kinds)):
+        history = History(X, np.zeros(len(X)), X[:0], X, X[:0])
+        assert engine.needs_start(history)
+        point = engine.choose(engine.learn(history, len(X)), len(X), X[:0], X[:0]).point
+        X = np.vstack((X, point))
+        assert len(set(X[:, 0])) == n_tried + 1
+    assert not engine.needs_start(History(X, np.zeros(len(X)), X[:0], X, X[:0]))
 
 
 def test_a_finite_tree_is_tried_once_and_then_the_study_stops() -> None:
