@@ -3,7 +3,7 @@
     finite        a sum of products of factors, the paper's model. It sees plain values, because a
                   warp does not preserve sums and products
     infinite      a Gaussian process of plain or of warped values
-    auto          infinite where a parameter is continuous, where most parameters are unordered
+    auto          infinite where a parameter is continuous, conditional, where most are unordered
                   categories, and in long studies of large finite spaces. On other finite spaces
                   coordinates repeat, and components generalise from one point to all that share
                   a coordinate with it: there the two ranks alternate

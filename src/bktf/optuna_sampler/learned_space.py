@@ -81,7 +81,8 @@ def learn_space(trials: Iterable[FrozenTrial], ordinal: Iterable[str]) -> KnownS
         return KnownSpace((), {}, False, {})
     latest = dict(seen[-1].distributions)
     for trial in reversed(seen):
-        latest = latest | {k: d for k, d in trial.distributions.items() if k not in latest}
+        for name, distribution in trial.distributions.items():
+            latest.setdefault(name, distribution)
     constants = {name: _latest_value(seen, name) for name, d in latest.items() if d.single()}
     inside = {name: d for name, d in latest.items() if can_be_modelled(d)}
     plain = {p.name: p for p in parameters_of(inside, ordinal)}
