@@ -87,9 +87,9 @@ class BKTFSampler(BaseSampler):
             conditional, or most are unordered categories. On other finite spaces infinite rank and
             three components alternate: one each up to 20 points, then components five times of six.
             On spaces of more than 100,000 points infinite rank alone is used from 100 points on.
-            With "max" and "thompson" there are three components. Beyond 400 trials a Gaussian process
-            sees a subset: the best, the latest, the neighbours of the best, others spread over the
-            space; its kernel parameters are learned from 200 of them.
+            With "max" and "thompson" there are three components. Beyond 400 trials a process sees a
+            subset: the best, the latest, the neighbours of the best, others spread over the space;
+            its kernel parameters are learned from 200 of them.
         n_sweeps: sweeps of each chain of components, or with `rank=math.inf` of the process; by
             default 400 and 40, at most 10 million.
         n_burn_in: how many of them to drop; by default 85 %, and 24 of the process's 40.
