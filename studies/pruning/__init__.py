@@ -1,0 +1,1 @@
+"""Studies with pruning: bktf against TPE on tables of real learning curves."""
