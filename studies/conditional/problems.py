@@ -33,6 +33,14 @@ class ConditionalProblem(ComparisonProblem):
         """The unit of "within one per cent"."""
         return self.spread
 
+    @property
+    def worst(self) -> float:
+        """No trial is pruned."""
+        return math.inf
+
+    def make_pruner(self) -> None:
+        """None: nothing is reported."""
+
 
 def _log_distance(value: float, best: float) -> float:
     """Squared distance in powers of ten."""

@@ -37,6 +37,7 @@ class CurveProblem(ComparisonProblem):
     table: str
     pruner: str
     spread: float  # a typical distance of random trials from the minimum
+    worst: float
 
     @property
     def value_range(self) -> float:
@@ -71,6 +72,7 @@ def _problem(table: str, pruner: str, half: str) -> CurveProblem:
         table=table,
         pruner=pruner,
         spread=final[len(final) // 2] - final[0],
+        worst=final[-1],
     )
 
 

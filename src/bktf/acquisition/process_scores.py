@@ -49,11 +49,11 @@ def given_pending(
     scaled, of_components = view.scaled(pending), view.components_at(pending)[kept]
     drawn = process.draw_at(scaled, rng)
     thresholds = thresholds_of_draws(best, drawn + of_components)
-    observed = np.concatenate((process.observed, scaled))
+    observed = np.concatenate((process.observed, process.in_context(scaled)))
     residuals = np.concatenate((process.residuals, drawn), axis=1)
     noise_precision = process.noise_precision
     process = condition_process(
-        observed, process.on_levels, process.logs, noise_precision, residuals
+        observed, process.on_levels, process.logs, noise_precision, residuals, process.context
     )
     return GivenPending(process, thresholds, kept)
 

@@ -1,14 +1,14 @@
 """The engine behind every front door: from what was tried to what to try next."""
 
-from bktf.engine.history import History, NothingFeasible, Suggestion
+from bktf.engine.history import ContextAxis, History, NothingFeasible, RelatedValues, Suggestion
 from bktf.engine.model_choice import (
     MAX_PARAMETER_POINTS,
     MAX_PROCESS_POINTS,
     EarlierProcess,
-    Observations,
     fit_surrogate,
     settings_to_show,
 )
+from bktf.engine.observations import Observations
 from bktf.engine.settings import (
     AUTO,
     AUTO_RANK,
@@ -31,6 +31,7 @@ __all__ = [
     "MAX_PROCESS_POINTS",
     "NEEDS_WHOLE_DRAWS",
     "PRESETS",
+    "ContextAxis",
     "Direction",
     "EarlierProcess",
     "Engine",
@@ -40,6 +41,7 @@ __all__ = [
     "NothingFeasible",
     "Objective",
     "Observations",
+    "RelatedValues",
     "Suggestion",
     "check_choice",
     "check_optimism",

@@ -5,7 +5,26 @@ Larger is better inside: values are oriented where a history is read (`Objective
 
 from typing import NamedTuple
 
-from bktf._typing import Floats
+from bktf._typing import Floats, Ints
+
+
+class ContextAxis(NamedTuple):
+    """One more axis, along which values differ from those of the objective."""
+
+    points: Floats  # (m,) increasing; levels 0, 1, … where it has levels
+    target: float  # where the objective is; one of the points
+    on_levels: bool = False
+
+
+class RelatedValues(NamedTuple):
+    """Values of something related to the objective, such as reports of unfinished trials."""
+
+    X: Floats  # (m, D) their points
+    context: Floats  # (m, C) their coordinates on the axes of the context
+    y: Floats  # (m,) oriented, and on the scale of the objective
+    rows: Ints  # (m,) observation of the history that is of the same trial; −1 for none
+    estimates: Ints  # observations of the history that only stand for some of these values
+    axes: tuple[ContextAxis, ...]  # (C,)
 
 
 class History(NamedTuple):
@@ -16,6 +35,7 @@ class History(NamedTuple):
     failed: Floats  # points that failed
     tried: Floats  # all points that were evaluated, whatever the outcome
     pending: Floats  # points that are being evaluated
+    related: RelatedValues | None = None
 
 
 class Suggestion(NamedTuple):

@@ -32,18 +32,19 @@ def local_region(posterior: Posterior, number: int) -> Floats | None:
         return None
     process = posterior.draws.process
     assert process is not None
-    if process.on_levels.all():
+    on_levels = process.axis_levels
+    if on_levels.all():
         return None
     best_first = np.argsort(-posterior.y, kind="stable")[:N_COMPARED]
     candidates = posterior.X[best_first]
     centre = candidates[int(posterior.mean(candidates).argmax())]
-    log_lengths = process.logs[:, :-2].mean(axis=0)
-    relative = np.exp(log_lengths - log_lengths[~process.on_levels].mean())
+    log_lengths = process.axis_logs.mean(axis=0)
+    relative = np.exp(log_lengths - log_lengths[~on_levels].mean())
     size = HALF_WIDTHS[number // LOCAL_PERIOD % len(HALF_WIDTHS)]
     half_widths = np.clip(size * relative, MIN_HALF_WIDTH, MAX_HALF_WIDTH)
     region = np.repeat(centre[None], 2, axis=0)
     for d, axis in enumerate(posterior.grid):
-        if not process.on_levels[d] and centre[d] != INACTIVE:
+        if not on_levels[d] and centre[d] != INACTIVE:
             scaled = axis.scale(centre[d : d + 1]) + half_widths[d] * np.array([-1.0, 1.0])
             region[:, d] = axis.unscale(np.clip(scaled, 0.0, 1.0))
     return region

@@ -3,10 +3,11 @@
     finite        a sum of products of factors, the paper's model. It sees plain values, because a
                   warp does not preserve sums and products
     infinite      a Gaussian process of plain or of warped values
-    auto          infinite where a parameter is continuous, conditional, where most are unordered
-                  categories, and in long studies of large finite spaces. On other finite spaces
-                  coordinates repeat, and components generalise from one point to all that share
-                  a coordinate with it: there the two ranks alternate
+    auto          infinite where a parameter is continuous or conditional, where most are unordered
+                  categories, where trials report intermediate values, and in long studies of large
+                  finite spaces. On other finite spaces coordinates repeat, and components
+                  generalise from one point to all that share a coordinate with it: there the two
+                  ranks alternate
 
 The cost of a process is cubic. It sees at most MAX_PROCESS_POINTS observations, components all.
 Where it sees more than MAX_PARAMETER_POINTS, its parameters are sampled given a subset and moved to
@@ -15,31 +16,30 @@ the mode given all that it sees. docs/model_choices.md has the measurements behi
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from bktf._typing import Floats, Ints
+from bktf.engine.fold_scores import N_FOLDS, warped_score_gain
 from bktf.engine.observation_filters import choose_subset
-from bktf.engine.settings import AUTO, NEEDS_WHOLE_DRAWS, EngineSettings, Objective
-from bktf.gaussian_process import ConditionalProcess, ProcessDraws
+from bktf.engine.observations import Observations, fit_oriented
+from bktf.engine.related_values import better_with_related
+from bktf.engine.settings import AUTO, NEEDS_WHOLE_DRAWS, EngineSettings
+from bktf.gaussian_process import ProcessDraws
 from bktf.spaces import Parameter, has_conditions, n_points
 from bktf.surrogate import (
     ChainLengths,
     ModelSpec,
     Posterior,
     ProcessStart,
-    RunOptions,
     Warp,
     fit_mode,
-    fit_model,
     make_axes,
     move_to_mode,
     uses_mode,
 )
 
-N_FOLDS = 5
 MAX_PROCESS_POINTS = 400  # observations that a process is conditioned on at most
 MAX_PARAMETER_POINTS = 200  # observations given which its parameters are sampled at most
 MAX_ROOTS = 2e7  # entries of the factors of all draws' covariances: 160 MB
@@ -59,23 +59,6 @@ class EarlierProcess(NamedTuple):
 
     start: ProcessStart
     is_warped: bool  # whether warped values predicted better than plain ones
-
-
-@dataclass(frozen=True, eq=False)
-class Observations:
-    """What a surrogate is fitted to, and the seed of the fit."""
-
-    axes: Sequence[Floats]
-    X: Floats  # (n, D)
-    y: Floats  # (n,) oriented: larger is better
-    objective: Objective
-    seed: int
-    kernels: Sequence[str | None]  # None on an ordered axis
-    log: Sequence[bool]
-    warm_start: Posterior | None = None  # oriented; only components use it
-    start: ProcessStart | None = None  # only a process uses it
-    is_warped: bool | None = None  # whether it sees warped values; None: to be found out
-    n_threads: int | None = None  # of the chains; by default as many as there are processors
 
 
 def settings_to_show(settings: EngineSettings) -> EngineSettings:
@@ -99,8 +82,13 @@ def surrogate_rank(
     settings: EngineSettings,
     parameters: Sequence[Parameter],
     n_started: int,
+    *,
+    has_related: bool = False,
 ) -> float:
-    """The rank for a suggestion after `n_started` points were tried or are pending."""
+    """The rank for a suggestion after `n_started` points were tried or are pending.
+
+    Only infinite rank can use values related to the objective.
+    """
     finite = settings.components.rank
     assert not isinstance(finite, str)
     if _needs_components(settings):
@@ -112,7 +100,7 @@ def surrogate_rank(
     mostly_unordered = 2 * sum(p.is_unordered for p in parameters) > len(parameters)
     # Without offsets components of different branches share nothing.
     is_conditional = has_conditions(parameters)
-    if size == math.inf or mostly_unordered or is_long or is_conditional:
+    if size == math.inf or mostly_unordered or is_long or is_conditional or has_related:
         return math.inf
     period = EARLY_PERIOD if n_started < EARLY_POINTS else LATER_PERIOD
     return finite if n_started % period else math.inf
@@ -134,7 +122,13 @@ def fit_surrogate(rank: float, settings: EngineSettings, data: Observations) -> 
     used = _subset(seen, MAX_PARAMETER_POINTS)
     posterior, chosen_warp = _fit_process(used, warp, spec)
     if used is seen:
-        return posterior
+
+        def fit_alike(other: Observations) -> Posterior:
+            """The process of other observations, with the same warp."""
+            y = other.y if chosen_warp is None else chosen_warp.forward(other.y)
+            return fit_oriented(replace(other, y=y), model_at(rank, settings, other))
+
+        return better_with_related(posterior, data, fit_alike)
     values = seen.y if chosen_warp is None else chosen_warp.forward(seen.y)
     start = start_at(posterior) if seen.start is None else seen.start
     return move_to_mode(posterior, mode_of(replace(seen, y=values, start=start), spec))
@@ -199,23 +193,6 @@ def _lengths(spec: ModelSpec, data: Observations) -> ChainLengths:
     return lengths._replace(n_sweeps=lengths.n_burn_in + n_kept)
 
 
-def fit_oriented(data: Observations, spec: ModelSpec) -> Posterior:
-    """The oriented posterior of a model.
-
-    The fit itself sees values in the user's direction. The draws of components given −y are not
-    the mirror image of those given y. So a seed keeps its suggestions, and the surrogate that
-    people see is the fit of their own values.
-    """
-    orient = data.objective.orient_posterior
-    warm_start: Posterior | ProcessStart | None = None
-    if spec.is_process:
-        warm_start = data.start
-    elif data.warm_start is not None:
-        warm_start = orient(data.warm_start)
-    values, options = data.objective.to_user(data.y), RunOptions(data.n_threads)
-    return orient(fit_model(spec, data.axes, data.X, values, data.seed, warm_start, options))
-
-
 def active_dimensions(settings: EngineSettings, n_dims: int) -> Sequence[Collection[int]] | None:
     """The components' dimensions, main effects first; None where all are active everywhere."""
     if not settings.main_effects or n_dims == 1:
@@ -238,39 +215,3 @@ def _subset(data: Observations, size: int) -> Observations:
     scaled = np.stack([axis.scale(data.X[:, d]) for d, axis in enumerate(grid)], axis=1)
     kept = choose_subset(scaled, on_levels, data.y, size)
     return replace(data, X=data.X[kept], y=data.y[kept])
-
-
-def warped_score_gain(warped: Posterior, plain: Posterior, warp: Warp, seed: int) -> float:
-    """By how much warped values predict left-out observations better, in log density (nats)."""
-    n = len(plain.y)
-    fold = np.random.default_rng([seed, n]).permutation(n) % N_FOLDS
-    gain = float(warp.log_slope(plain.y).sum())  # both as densities of plain values
-    for f in range(N_FOLDS):
-        left_out = np.flatnonzero(fold == f)
-        gain += predictive_score(warped, left_out) - predictive_score(plain, left_out)
-    return gain
-
-
-def predictive_score(process: Posterior, left_out: Ints) -> float:
-    """Log predictive density of observations as if they had been left out.
-
-    The kernel parameters are those of the fit to all observations.
-    """
-    assert process.draws.process is not None
-    mean, variance = leave_out(process.draws.process, left_out)
-    total = mean.var(axis=0) + variance.mean(axis=0)
-    error = process.standardisation.to_model(process.y)[left_out] - mean.mean(axis=0)
-    log_density = -0.5 * error**2 / total - 0.5 * np.log(2.0 * np.pi * total)
-    return float(np.sum(log_density - math.log(process.standardisation.scale)))
-
-
-def leave_out(process: ConditionalProcess, left_out: Ints) -> tuple[Floats, Floats]:
-    """Mean and variance (K, m) of observations that are left out together, within each draw.
-
-    Noise is included. With Q the inverse of the observations' covariance, those left out are
-    normal around y − Q_mm⁻¹·(Q·y)_m with covariance Q_mm⁻¹.
-    """
-    roots = process.roots[:, :, left_out]  # (K, n, m)
-    block = np.linalg.inv(roots.transpose(0, 2, 1) @ roots)
-    error = (block @ process.coefficients[:, left_out, None])[:, :, 0]
-    return process.residuals[:, left_out] - error, np.diagonal(block, axis1=1, axis2=2)

@@ -43,9 +43,10 @@ def posterior_for_choice(posterior: Posterior, n: int, settings: EngineSettings)
     if optimism is None and settings.acquisition != "ei":  # measured with EI only
         return posterior
     if optimism is None:
-        optimism = default_optimism(n, len(posterior.grid), bool(process.on_levels.any()))
+        optimism = default_optimism(n, len(posterior.grid), bool(process.axis_levels.any()))
     if optimism == 1.0:
         return posterior
     # The worst value may be bad luck. So it is the worst mean at an observation.
-    worst = float(process.means_at_observations().mean(axis=0).min())
+    at_observations = process.means_at_observations().mean(axis=0)
+    worst = float(at_observations[: len(posterior.y)].min())
     return around_mean(posterior, (1.0 - optimism) * worst)

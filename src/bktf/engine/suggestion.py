@@ -22,7 +22,6 @@ from bktf.engine.model_choice import (
     MAX_PARAMETER_POINTS,
     MAX_PROCESS_POINTS,
     EarlierProcess,
-    Observations,
     fit_surrogate,
     is_process_alone,
     settings_to_show,
@@ -30,7 +29,9 @@ from bktf.engine.model_choice import (
     surrogate_rank,
 )
 from bktf.engine.observation_filters import choose_subset, find_outliers
+from bktf.engine.observations import Observations
 from bktf.engine.prior_mean import posterior_for_choice
+from bktf.engine.related_values import of_kept_rows
 from bktf.engine.settings import EngineSettings, Objective, seed_for
 from bktf.engine.start_design import (
     ENUMERATE_POINTS,
@@ -145,13 +146,15 @@ class Engine:
         kernels = [p.kernel(settings.categorical) for p in self.parameters]
         log = [p.log for p in self.parameters]
         X, seed = on_axes.X, seed_for(self.seed, number)
-        data = Observations(axes, X, y, self.objective, seed, kernels, log)
+        related = None if to_show else of_kept_rows(history.related, kept, len(history.y))
+        data = Observations(axes, X, y, self.objective, seed, kernels, log, related=related)
         if isinstance(warm_start, Posterior):
             data = replace(data, warm_start=warm_start)
         elif warm_start is not None:
             data = replace(data, **warm_start._asdict())
         fit_rank = partial(fit_surrogate, settings=used, data=data)
-        rank = surrogate_rank(used, self.parameters, n_started)
+        has_related = related is not None
+        rank = surrogate_rank(used, self.parameters, n_started, has_related=has_related)
         try:
             posterior = fit_surrogate(rank, used, data)
         except ValueError:
@@ -169,6 +172,10 @@ class Engine:
             # Another seed, because the two fits must not share their random numbers.
             success = fit_model(spec, axes, points, is_success, seed_for(seed, 1))
             chance = Chance(success, caution(history._replace(failed=failed)))
+        n_seen = len(posterior.y)
+        if related is not None and posterior.draws.process is not None:
+            has_context = posterior.draws.process.context.size > 0
+            n_seen += len(related.estimates) if has_context else 0
         return Model(
             tried=history.tried,
             history=on_axes._replace(failed=failed),
@@ -178,7 +185,7 @@ class Engine:
             free=self._continuous_axes(),
             n_outliers=int(is_outlier.sum()),
             n_values=len(kept) + n_unseen,
-            n_unseen=n_unseen + len(y) - len(posterior.y),
+            n_unseen=n_unseen + len(y) - n_seen,
             has_fewer_for_parameters=rank == math.inf and len(y) > MAX_PARAMETER_POINTS,
             fit_rank=fit_rank,
             fitted={rank: posterior},
@@ -315,7 +322,12 @@ class Engine:
         """The surrogate to use after `n_more` further pending points; fitted on first use."""
         assert model.fit_rank is not None
         n_started = len(model.history.tried) + len(model.history.pending) + n_more
-        rank = surrogate_rank(self.settings, self.parameters, n_started)
+        rank = surrogate_rank(
+            self.settings,
+            self.parameters,
+            n_started,
+            has_related=model.history.related is not None,
+        )
         if rank not in model.fitted:
             model.fitted[rank] = model.fit_rank(rank)
         return model.fitted[rank]

@@ -4,8 +4,12 @@ Given its parameters, h at a point is normal. Its mean is a sum of n products ov
 CP form of rank n. Its variance is a quadratic form of the same products. Coordinates are scaled and
 values standardised.
 
-Notation: n observations, K draws, D axes, N points. The draw is the first index, so that the
-products over observations are matrix products of each draw.
+Observations may have C further axes, their *context*: the step of a learning curve at which a value
+was reported, say. Points have D coordinates only; h is asked for in one context, the same for all
+points. So everything that predicts or searches sees D axes.
+
+Notation: n observations, K draws, D axes, C axes of the context, N points. The draw is the first
+index, so that the products over observations are matrix products of each draw.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,6 +20,7 @@ import numpy as np
 from bktf._typing import Bools, Floats, Ints
 from bktf.gaussian_process.compiled_process import write_covariance
 from bktf.gaussian_process.covariance import (
+    FAR,
     SQRT5,
     log_slopes,
     multiply_correlations,
@@ -29,18 +34,35 @@ JITTER_SHARE = 1e-10  # of the prior variance, added before a covariance is fact
 MAX_BLOCK = 2_000_000  # covariances with the observations that are in memory together
 # Of the prior variance; a smaller posterior variance is rounding error
 MIN_VARIANCE_SHARE = 1e-14
+NO_CONTEXT: Floats = np.empty(0)
 
 
 class ConditionalProcess(NamedTuple):
     """The processes of K draws given their observations; all in the model's units."""
 
-    observed: Floats  # (n, D) scaled coordinates of the observations
-    on_levels: Bools  # (D,)
-    logs: Floats  # (K, D + 2) its parameters; see `covariance`
+    observed: Floats  # (n, D + C) scaled coordinates of the observations
+    on_levels: Bools  # (D + C,)
+    logs: Floats  # (K, D + C + 2) its parameters; see `covariance`
     noise_precision: Floats  # (K,)
     residuals: Floats  # (K, n) observations of h: values minus the draw's components, if any
     coefficients: Floats  # (K, n) C⁻¹·residuals, C the covariance of the observations
     roots: Floats  # (K, n, n) lower triangular L⁻¹, where C = L·Lᵀ
+    context: Floats = NO_CONTEXT  # (C,) scaled coordinates, in which h is asked for
+
+    @property
+    def n_dims(self) -> int:
+        """D."""
+        return int(self.observed.shape[1] - self.context.size)
+
+    @property
+    def axis_levels(self) -> Bools:
+        """Which axes of points have levels, (D,)."""
+        return self.on_levels[: self.n_dims]
+
+    @property
+    def axis_logs(self) -> Floats:
+        """The parameters of the axes of points, (K, D)."""
+        return self.logs[:, : self.n_dims]
 
     @property
     def prior_variances(self) -> Floats:
@@ -54,14 +76,14 @@ class ConditionalProcess(NamedTuple):
 
     @property
     def inverse_lengths(self) -> Floats:
-        """√5 / length-scale, or on levels the correlation, (D, K)."""
+        """√5 / length-scale, or on levels the correlation, (D + C, K)."""
         logs = self.logs[:, :-2]
         correlations, rates = 1.0 / (1.0 + np.exp(-logs)), SQRT5 * np.exp(-logs)
         return np.ascontiguousarray(np.where(self.on_levels, correlations, rates).T)
 
     def table(self, d: int, coords: Floats) -> Floats:
         """Correlations along an axis between scaled coordinates and the observations, (K, u, n)."""
-        differences = (coords[:, None] - self.observed[:, d]).ravel()
+        differences = self._differences(d, coords, self.observed[:, d])
         inverse = self.inverse_lengths[d]
         flat = correlations_at(differences, bool(self.on_levels[d]), inverse, self.shares)
         return flat.reshape(len(self.logs), len(coords), len(self.observed))
@@ -74,7 +96,9 @@ class ConditionalProcess(NamedTuple):
         parts = []
         for block in self.blocks(len(index)):
             cells = np.ascontiguousarray(index[block].T)
-            covariance = self._constant(len(index[block]))
+            covariance = self._constant(len(index[block]), len(self.observed))
+            for d, coordinate in enumerate(self.context, start=self.n_dims):
+                covariance *= self.table(d, np.array([coordinate]))
             for table, along in zip(tables, cells, strict=True):
                 multiply_rows(table, along, covariance)
             parts.append(self.moments_given(covariance)[:2])
@@ -83,7 +107,7 @@ class ConditionalProcess(NamedTuple):
     def moments_at(self, points: Floats) -> Moments:
         """The same at scaled points (N, D)."""
         parts = [
-            self.moments_given(self.covariances(points[block], self.observed))[:2]
+            self.moments_given(self.covariances_with_observed(points[block]))[:2]
             for block in self.blocks(len(points))
         ]
         return Moments(*(np.concatenate(p, axis=1) for p in zip(*parts, strict=True)))
@@ -104,9 +128,19 @@ class ConditionalProcess(NamedTuple):
         size = max(MAX_BLOCK // max(self.coefficients.size, 1), 1)
         return (slice(first, first + size) for first in range(0, max(n_points, 1), size))
 
+    def in_context(self, points: Floats) -> Floats:
+        """Scaled points (N, D) with the coordinates of the context, (N, D + C)."""
+        if not self.context.size:
+            return points
+        return np.concatenate((points, np.tile(self.context, (len(points), 1))), axis=1)
+
     def covariances(self, first: Floats, second: Floats) -> Floats:
-        """Prior covariances of h between scaled points, (K, n, n2)."""
+        """Prior covariances of h between scaled points (n, D) and (n2, D), (K, n, n2)."""
         return self._covariances(first, second, None)
+
+    def covariances_with_observed(self, points: Floats) -> Floats:
+        """Prior covariances of h between scaled points (N, D) and the observations, (K, N, n)."""
+        return self._covariances(self.in_context(points), self.observed, None)
 
     def covariances_and_slopes(self, points: Floats) -> tuple[Floats, Floats]:
         """Covariances (K, N, n) of h at scaled points (N, D) with the observations.
@@ -114,26 +148,31 @@ class ConditionalProcess(NamedTuple):
         And the derivatives of their logarithms by each coordinate, (D, K, N, n), 0 on levels.
         """
         slopes = np.zeros((points.shape[1], len(self.logs), len(points), len(self.observed)))
-        return self._covariances(points, self.observed, slopes), slopes
+        return self._covariances(self.in_context(points), self.observed, slopes), slopes
 
     def _covariances(self, first: Floats, second: Floats, slopes: Floats | None) -> Floats:
-        """`covariances`; writes into `slopes` where they are asked for."""
+        """`covariances` over as many axes as the points have; writes into `slopes` (D, …)."""
         covariance = self._constant(len(first), len(second))
         flat = covariance.reshape(len(self.logs), -1)
         exponentials, buffer = np.empty_like(flat), np.empty(flat.shape[1])
         shares, inverse = self.shares, self.inverse_lengths
-        for d, levels in enumerate(self.on_levels.tolist()):
-            differences = (first[:, None, d] - second[:, d]).ravel()
+        for d, levels in enumerate(self.on_levels[: first.shape[1]].tolist()):
+            differences = self._differences(d, first[:, d], second[:, d])
             distances = np.abs(differences)
             multiply_correlations(distances, levels, inverse[d], shares, exponentials, buffer, flat)
-            if slopes is not None and not levels:
+            if slopes is not None and d < len(slopes) and not levels:
                 out = slopes[d].reshape(flat.shape)
                 log_slopes(differences, inverse[d], shares, exponentials, out)
         return covariance
 
-    def _constant(self, n_points: int, n_others: int | None = None) -> Floats:
+    def _differences(self, d: int, first: Floats, second: Floats) -> Floats:
+        """Differences (n·n2,) along an axis between scaled coordinates, inactive ones at FAR."""
+        if not self.on_levels[d]:
+            first, second = np.minimum(first, FAR), np.minimum(second, FAR)
+        return np.asarray((first[:, None] - second).ravel())
+
+    def _constant(self, n_points: int, n_others: int) -> Floats:
         """The prior variance of each draw, repeated: (K, N, n)."""
-        n_others = len(self.observed) if n_others is None else n_others
         shape = (len(self.logs), n_points, n_others)
         return np.broadcast_to(self.prior_variances[:, None, None], shape).copy()
 
@@ -149,14 +188,14 @@ class ConditionalProcess(NamedTuple):
 
     def covariances_at(self, points: Floats) -> Floats:
         """Covariances of h between scaled points given the observations, (K, N, N)."""
-        explained = self.roots @ self.covariances(self.observed, points)
+        explained = self.roots @ self.covariances_with_observed(points).transpose(0, 2, 1)
         return np.asarray(
             self.covariances(points, points) - explained.transpose(0, 2, 1) @ explained
         )
 
     def _joint(self, points: Floats, rng: np.random.Generator) -> Floats:
         """One joint draw of h at scaled points, (K, N)."""
-        cross, covariance = self.covariances(points, self.observed), self.covariances_at(points)
+        cross, covariance = self.covariances_with_observed(points), self.covariances_at(points)
         covariance += JITTER_SHARE * self.prior_variances[:, None, None] * np.eye(len(points))
         spread = np.linalg.eigh(covariance)
         root = spread.eigenvectors * np.sqrt(np.maximum(spread.eigenvalues, 0.0))[:, None, :]
@@ -214,7 +253,12 @@ def correlations_at(
 
 
 def condition_process(
-    observed: Floats, on_levels: Bools, logs: Floats, noise_precision: Floats, residuals: Floats
+    observed: Floats,
+    on_levels: Bools,
+    logs: Floats,
+    noise_precision: Floats,
+    residuals: Floats,
+    context: Floats = NO_CONTEXT,
 ) -> ConditionalProcess:
     """The process of K draws with these parameters, given its noisy observations (K, n)."""
     from scipy.linalg.lapack import dpotrf, dtrtri  # heavy: `import bktf` must not pay for it
@@ -239,5 +283,5 @@ def condition_process(
     solved = roots @ residuals[:, :, None]
     coefficients = (roots.transpose(0, 2, 1) @ solved)[:, :, 0]
     return ConditionalProcess(
-        observed, on_levels, logs, noise_precision, residuals, coefficients, roots
+        observed, on_levels, logs, noise_precision, residuals, coefficients, roots, context
     )

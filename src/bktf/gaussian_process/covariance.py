@@ -2,6 +2,12 @@
 
     κ_d = ρ + (1 − ρ)·M(|x_d − x'_d| / l_d)    on an ordered axis; M: Matérn 5/2
     κ_d = 1, or the correlation of the axis    for equal, or different, levels of a category
+    κ_d = ρ + (1 − ρ)·w·M(|x_d − ½| / l_d)     on an ordered axis where one of the two is inactive
+
+An inactive parameter is, with the weight w, at the middle of its axis, and otherwise infinitely far
+away. So κ_d = w·(covariance with the middle) + (1 − w)·(covariance with infinity) is positive
+semi-definite. Two inactive ones have κ_d = 1. A small w would let branches with parameters of their
+own share little. With w = 1 an inactive parameter could not be told from one at the middle.
 
 ρ is the constant share of every ordered axis. It makes the product of κ_d a sum over all subsets of
 axes. With a large ρ the sum is mostly a constant and main effects; with ρ = 0 only the interaction
@@ -12,13 +18,24 @@ correlation), the log of the variance a, and the log odds of ρ.
 """
 
 import math
+import os
 
 import numpy as np
 
 from bktf._compiled import compiled, compiled_part, fill
 
 SQRT5 = math.sqrt(5.0)
+# An inactive coordinate stands at ½ + FAR_SHIFT. So differences from it name the pair, because
+# others are at most 1, and the difference from the middle.
+FAR_SHIFT = 2.0
+FAR = 0.5 + FAR_SHIFT
+FROM_FAR = 1.25  # of a difference: one of the two is inactive
 LOG_ODDS_HIGH = 8.0  # of ρ
+# TRIAL: ways in which branches share; one of them stays
+WAYS = {"infinity": (0, 0.0), "root": (1, 0.0), "middle-0.5": (2, 0.5), "middle-0.95": (2, 0.95),
+        "middle-1": (2, 1.0)}  # fmt: skip
+WAY, MIDDLE_WEIGHT = WAYS[os.environ.get("BKTF_TRIAL_SHARING", "middle-0.95")]
+ROOT = 1
 MIN_EXPONENT = -700.0  # smaller arguments of exp are replaced by this one
 LOG2_E = 1.4426950408889634  # log₂ e
 # Their sum is log 2. The first has few significant bits, so that n·LN2_HIGH is exact.
@@ -50,6 +67,12 @@ def exponentiate(x, buffer):
 
 
 @compiled_part
+def from_middle(distance):
+    """The distance of the active one of two coordinates from the middle, the other inactive."""
+    return abs(distance - FAR_SHIFT)
+
+
+@compiled_part
 def share_of(log_odds):
     """ρ from its log odds."""
     return 1.0 / (1.0 + math.exp(-log_odds))
@@ -59,8 +82,8 @@ def share_of(log_odds):
 def correlations_along(distances, on_levels, log, buffer, out):
     """Write the correlation along one axis, without ρ, into out (P,).
 
-    distances (P,): |x_d − x'_d| on the scaled axis; on levels 1 where they differ and 0 where they
-    do not. buffer (P,) is overwritten.
+    distances (P,): |x_d − x'_d| on the scaled axis, inactive coordinates at FAR; on levels 1 where
+    they differ and 0 where they do not. buffer (P,) is overwritten.
     """
     if on_levels:
         loss = 1.0 / (1.0 + math.exp(log))
@@ -69,17 +92,25 @@ def correlations_along(distances, on_levels, log, buffer, out):
         return
     inverse = SQRT5 * math.exp(-log)
     for p in range(out.size):
-        out[p] = -inverse * distances[p]
+        x = distances[p]
+        out[p] = -inverse * (x if x < FROM_FAR else from_middle(x))
     exponentiate(out, buffer)
     for p in range(out.size):
-        r = inverse * distances[p]
-        out[p] *= 1.0 + r + r * r / 3.0
+        x = distances[p]
+        weight = 1.0 if x < FROM_FAR else MIDDLE_WEIGHT
+        r = inverse * (x if x < FROM_FAR else from_middle(x))
+        out[p] *= weight * (1.0 + r + r * r / 3.0)
 
 
 @compiled_part
 def multiply_axis(along, on_levels, share, out):
     """Multiply out by κ_d, given the correlations along the axis."""
     constant = 0.0 if on_levels else share
+    if WAY == ROOT and not on_levels:
+        for p in range(out.size):
+            far = along[p] == 0.0
+            out[p] *= math.sqrt(share) if far else share + (1.0 - share) * along[p]
+        return
     for p in range(out.size):
         out[p] *= constant + (1.0 - constant) * along[p]
 
@@ -118,7 +149,7 @@ def write_separations(points, on_levels, out):
     column = np.empty(n)
     for d in range(n_dims):
         for i in range(n):
-            column[i] = points[i, d]
+            column[i] = points[i, d] if on_levels[d] else min(points[i, d], FAR)
         first, row = 0, out[d]
         for i in range(n):
             for j in range(i, n):
@@ -134,7 +165,8 @@ def multiply_correlations(distances, on_levels, inverse, shares, exponentials, b
     """Multiply out (K, P) by κ_d of every draw at distances (P,) along one axis.
 
     inverse (K,): √5 / l, or on levels the correlation. On an ordered axis exponentials (K, P)
-    becomes (1 − ρ)·exp(−√5·distance / l). buffer (P,) is overwritten.
+    becomes (1 − ρ)·exp(−√5·distance / l), times w where one of the two is inactive. buffer (P,) is
+    overwritten.
     """
     for k in range(out.shape[0]):
         row, rate, share = out[k], inverse[k], shares[k]
@@ -144,12 +176,18 @@ def multiply_correlations(distances, on_levels, inverse, shares, exponentials, b
             continue
         decay = exponentials[k]
         for p in range(row.size):
-            decay[p] = -rate * distances[p]
+            x = distances[p]
+            decay[p] = -rate * (x if x < FROM_FAR else from_middle(x))
         exponentiate(decay, buffer)
         for p in range(row.size):
-            r = rate * distances[p]
-            decay[p] *= 1.0 - share
-            row[p] *= share + decay[p] * (1.0 + r + r * r / 3.0)
+            x = distances[p]
+            weight = 1.0 if x < FROM_FAR else MIDDLE_WEIGHT
+            r = rate * (x if x < FROM_FAR else from_middle(x))
+            decay[p] *= weight * (1.0 - share)
+            if WAY == ROOT and x > FROM_FAR:
+                row[p] *= math.sqrt(share)
+            else:
+                row[p] *= share + decay[p] * (1.0 + r + r * r / 3.0)
 
 
 @compiled
@@ -161,10 +199,13 @@ def log_slopes(differences, inverse, shares, exponentials, out):
     for k in range(out.shape[0]):
         row, decay, rate, share = out[k], exponentials[k], inverse[k], shares[k]
         for p in range(row.size):
-            r = rate * abs(differences[p])
+            x = differences[p]
+            if abs(x) > FROM_FAR:
+                x += FAR_SHIFT if x < 0.0 else -FAR_SHIFT
+            r = rate * abs(x)
             correlation = 3.0 * share + decay[p] * (3.0 + 3.0 * r + r * r)
             slope = rate * decay[p] * (r + r * r) / correlation
-            row[p] = -slope if differences[p] > 0.0 else slope
+            row[p] = -slope if x > 0.0 else slope
 
 
 @compiled

@@ -53,14 +53,13 @@ class ProcessDraws:
     @property
     def lengthscales(self) -> Floats:
         """Length-scales on scaled axes, (K, D); NaN on an axis of levels."""
-        lengths = np.exp(self.process.logs[:, : len(self.axes)])
-        return np.where(self.process.on_levels, np.nan, lengths)
+        return np.where(self.process.axis_levels, np.nan, np.exp(self.process.axis_logs))
 
     @property
     def correlations(self) -> Floats:
         """Correlation between any two levels of a categorical axis, (K, D); NaN on other axes."""
-        odds = np.exp(self.process.logs[:, : len(self.axes)])
-        return np.where(self.process.on_levels, odds / (1.0 + odds), np.nan)
+        odds = np.exp(self.process.axis_logs)
+        return np.where(self.process.axis_levels, odds / (1.0 + odds), np.nan)
 
     # --- f at points -------------------------------------------------------------------------
 

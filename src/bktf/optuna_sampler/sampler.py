@@ -43,6 +43,7 @@ from bktf.optuna_sampler.trials import (
     objective_of,
     read_all,
     read_changes,
+    whole_study,
 )
 from bktf.spaces import Feasibility, Parameter, Space, values_at
 from bktf.surrogate import Posterior, Priors
@@ -245,6 +246,7 @@ class BKTFSampler(BaseSampler):
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> Distributions:
         """The parameters that are chosen together: those of every finished trial."""
+        study = whole_study(study)
         if self.space.is_given:
             return self.space.of(study, {}).distributions
         trials = read_all(study)
@@ -258,6 +260,7 @@ class BKTFSampler(BaseSampler):
         search_space: Distributions,
     ) -> dict[str, Any]:
         """Values for all of these parameters together."""
+        study = whole_study(study)
         if len(study.directions) > 1:
             raise checks.several_objectives(study)
         if not search_space:
@@ -309,6 +312,7 @@ class BKTFSampler(BaseSampler):
         param_distribution: BaseDistribution,
     ) -> Any:
         """A value for a parameter that is not chosen with the others."""
+        study = whole_study(study)
         if len(study.directions) > 1:
             raise checks.several_objectives(study)
         if self._warn_independent_sampling and self._is_past_start(study, trial):
@@ -333,6 +337,7 @@ class BKTFSampler(BaseSampler):
         values: Sequence[float] | None,
     ) -> None:
         """Record that Ctrl-C ended a trial; stop the study where nothing is left to try."""
+        study = whole_study(study)
         if state == TrialState.FAIL and ends_with_interrupt():
             study._storage.set_trial_system_attr(trial._trial_id, INTERRUPTED, True)
         if self._independent_sampler is not None:

@@ -20,8 +20,9 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from bktf._typing import Floats
-from bktf.engine import History, Objective
+from bktf.engine import History, Objective, RelatedValues
 from bktf.optuna_sampler.pruned_trials import values_of_pruned
+from bktf.optuna_sampler.reported_values import reported_values
 from bktf.spaces import INACTIVE, Parameter, deactivate, is_active_at
 
 Trials = Mapping[int, FrozenTrial]  # by number, in their order
@@ -38,6 +39,16 @@ INTERRUPTED = "bktf:interrupted"  # attribute of a trial that Ctrl-C ended; it i
 
 
 # --- reading -----------------------------------------------------------------------------------
+
+
+def whole_study(study: Study) -> Study:
+    """The study itself where Optuna hands over only a part of it.
+
+    `HyperbandPruner` shows a sampler the trials of one bracket. What the others have tried counts,
+    too.
+    """
+    whole: Study = getattr(study, "_study", study)
+    return whole
 
 
 def read_all(study: Study) -> Trials:
@@ -201,16 +212,19 @@ class TrialConverter:
                 list(finite.values()),
             )
             values.update(zip(pruned, translated, strict=True))
-        y = np.array([value for value in values.values() if value is not None], dtype=float)
+        kept = [n for n, value in values.items() if value is not None]
+        y = np.array([values[n] for n in kept], dtype=float)
         is_finite = np.isfinite(y)
         if not is_finite.all():
             y[~is_finite] = y[is_finite].max() if is_finite.any() else 0.0
+        pending = self._pending(trials, asking, time)
         return History(
-            X=self._points(valued[n].point for n, value in values.items() if value is not None),
+            X=self._points(valued[n].point for n in kept),
             y=y,
             failed=self._points(c.point for c in located.values() if c.is_failure),
             tried=self._points(c.point for c in located.values()),
-            pending=self.pending_points(trials, asking, time),
+            pending=self._points(c.point for c in pending),
+            related=_reports_of(kept, valued, pruned, pending),
         )
 
     def tried_points(self, trials: Trials, asking: int, known: Trials | None = None) -> Floats:
@@ -222,18 +236,50 @@ class TrialConverter:
 
     def pending_points(self, trials: Trials, asking: int, time: datetime) -> Floats:
         """Points (n, D) of unfinished trials, without those so old that their worker has died."""
+        return self._points(c.point for c in self._pending(trials, asking, time))
+
+    def _pending(self, trials: Trials, asking: int, time: datetime) -> list[ConvertedTrial]:
+        """Unfinished trials, without those so old that their worker has died."""
         finished = (t for t in trials.values() if t.state.is_finished())
         longest = max((self.convert(trial).seconds for trial in finished), default=0.0)
         patience = max(PATIENCE * longest, MIN_PATIENCE)
         others = [trial for number, trial in trials.items() if number != asking]
         unfinished = [trial for trial in others if not trial.state.is_finished()]
-        pending = [trial for trial in unfinished if not _is_stale(trial, time, patience)]
-        return self._points(self.convert(trial).point for trial in pending)
+        return [self.convert(trial) for trial in unfinished if not _is_stale(trial, time, patience)]
 
     def _points(self, points: Iterable[tuple[float, ...] | None]) -> Floats:
         """Points (n, D) as an array, without those that are None."""
         rows = [point for point in points if point is not None]
         return np.array(rows, dtype=float).reshape(-1, len(self.parameters))
+
+
+def _reports_of(
+    kept: Sequence[int],
+    valued: Mapping[int, ConvertedTrial],
+    pruned: Sequence[int],
+    pending: Sequence[ConvertedTrial],
+) -> RelatedValues | None:
+    """What trials reported on the way, beside the observations that they are.
+
+    Args:
+        kept: numbers of the trials that are observations, in their order.
+        valued: finished trials that did not fail, by number.
+        pruned: numbers of the pruned ones among them.
+        pending: running trials.
+    """
+    unfinished = [valued[n] for n in pruned] + list(pending)
+    with_reports = [(c.point, c.reports) for c in unfinished if c.point is not None and c.reports]
+    if not with_reports:
+        return None
+    row_of = {number: row for row, number in enumerate(kept)}
+    completed, returned = {}, {}
+    for number, row in row_of.items():
+        value = valued[number].value
+        if value is not None and math.isfinite(value):
+            completed[row], returned[row] = valued[number].reports, value
+    points = [valued[n].point or () for n in kept]
+    estimates = [row_of[n] for n in pruned if n in row_of]
+    return reported_values(points, returned, completed, estimates, with_reports)
 
 
 def is_taken(

@@ -1,7 +1,14 @@
 """The surrogate: what the model is, its priors, fit and posterior."""
 
 from bktf.surrogate.fit_process import ProcessStart, uses_mode
-from bktf.surrogate.fitting import around_mean, fit, fit_mode, fit_model, move_to_mode
+from bktf.surrogate.fitting import (
+    around_mean,
+    fit,
+    fit_mode,
+    fit_model,
+    in_context,
+    move_to_mode,
+)
 from bktf.surrogate.model_spec import ChainLengths, ModelSpec, check_rank, make_axes
 from bktf.surrogate.observed_values import Warp
 from bktf.surrogate.posterior import GridMoments, Posterior
@@ -24,6 +31,7 @@ __all__ = [
     "fit",
     "fit_mode",
     "fit_model",
+    "in_context",
     "load",
     "make_axes",
     "move_to_mode",

@@ -46,10 +46,11 @@ class ProcessStart(NamedTuple):
 
     @classmethod
     def of(cls, draws: ProcessDraws) -> "ProcessStart":
-        """The mean of the logarithms of the parameters over draws."""
+        """The mean of the logarithms of the parameters over draws, without those of a context."""
         process = draws.process
         log_precision = float(np.log(process.noise_precision).mean())
-        return cls(process.logs.mean(axis=0), math.exp(log_precision))
+        logs = np.concatenate((process.axis_logs, process.logs[:, -2:]), axis=1)
+        return cls(logs.mean(axis=0), math.exp(log_precision))
 
 
 def fit_process(

@@ -221,6 +221,20 @@ def move_to_mode(posterior: Posterior, mode: Posterior) -> Posterior:
     return replace(mode, spec=posterior.spec, seed=posterior.seed, draws=draws)
 
 
+def in_context(posterior: Posterior, n: int, context: Sequence[float]) -> Posterior:
+    """The process as a function of its first axes, the others kept at the values of `context`.
+
+    Only the first n observations, which must be there, are shown; the others count all the same.
+    """
+    draws, n_dims = posterior.draws, len(posterior.grid) - len(context)
+    assert isinstance(draws, ProcessDraws)
+    pairs = zip(posterior.grid[n_dims:], context, strict=True)
+    scaled = np.concatenate([axis.scale(np.array([x])) for axis, x in pairs])
+    grid = posterior.grid[:n_dims]
+    seen = replace(draws, axes=grid, process=draws.process._replace(context=scaled))
+    return replace(posterior, grid=grid, X=posterior.X[:n, :n_dims], y=posterior.y[:n], draws=seen)
+
+
 def around_mean(posterior: Posterior, mean: float) -> Posterior:
     """The process with the same parameters and observations that falls back to another mean.
 
