@@ -5,12 +5,11 @@ python -m studies.conditional.sharing [--tables]
 For each problem and number of trials 20 data sets: the surrogate is fitted to random trials and
 predicts 200 others. The lines of other ways to compare an inactive parameter with an active one
 were made with the commit that they name, where the environment variable BKTF_TRIAL_SHARING chose
-the way.
+the way; they left the code after that.
 """
 
 import argparse
 import math
-import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -115,8 +114,7 @@ def main() -> int:
     )
     parser.add_argument("--tables", action="store_true", help="only the table of what is there")
     if not parser.parse_args().tables:
-        way = os.environ.get("BKTF_TRIAL_SHARING", WAY)
-        run_missing(LINES, sharing_runs(way), run_sharing, 2)
+        run_missing(LINES, sharing_runs(WAY), run_sharing, 2)
     for name, text in tables(read_lines(LINES)).items():
         print(f"{name}\n\n{text}\n")
         (TABLES / f"{name}.md").write_text(text + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A coordinate of infinity: the parameter is inactive, and shares with others only what is constant."""
+"""A coordinate of infinity: the parameter is inactive, mostly as if it were at the middle."""
 
 import math
 
@@ -7,7 +7,13 @@ import pytest
 
 import bktf
 from bktf._typing import Floats
+from bktf.acquisition.posterior_view import PosteriorView
+from bktf.acquisition.process_scores import given_pending, process_box_score
 from bktf.axis_kernels import Axis, resolve_kernels
+from bktf.gaussian_process.covariance import MIDDLE_WEIGHT
+from bktf.surrogate import ModelSpec
+from bktf.surrogate.fit_process import _density, make_process_problem
+from bktf.surrogate.fitting import _observed
 from seeds import seeded
 
 INF = math.inf
@@ -61,14 +67,49 @@ def test_the_kernel_is_that_of_the_dense_definition_and_positive_semi_definite()
             scaled = np.log(X[:, d]) if log[d] else X[:, d]
             ends = axes[d][[0, -2]]
             low, high = np.log(ends) if log[d] else ends
-            with np.errstate(invalid="ignore"):
-                r = math.sqrt(5) * np.abs(scaled[:, None] - scaled) / (high - low) / lengths[k, d]
-            near = np.where(np.isfinite(r), r, 1e3)
+            # With the weight w at the middle of the axis, otherwise infinitely far from all active.
+            middle = 0.5 * (low + high)
+            moved = np.where(np.isinf(X[:, d]), middle, scaled)
+            near = math.sqrt(5) * np.abs(moved[:, None] - moved) / (high - low) / lengths[k, d]
             matern = (1 + near + near**2 / 3) * np.exp(-near)
-            both = np.isinf(a) & np.isinf(b)
-            expected *= shares[k] + (1 - shares[k]) * np.where(both, 1.0, matern)
+            one = np.isinf(a) != np.isinf(b)
+            matern = np.where(one, MIDDLE_WEIGHT * matern, matern)
+            expected *= shares[k] + (1 - shares[k]) * matern
         assert K[k] == pytest.approx(expected, rel=1e-9)
         assert np.linalg.eigvalsh(expected)[0] > -1e-9 * sizes[k]
+
+
+def test_gradients_of_log_ei_with_inactive_observations_are_those_of_differences() -> None:
+    axes, X, y, kernels = data()
+    log = [False, False, True, False]
+    posterior = bktf.fit(axes, X, y, rank=INF, kernel=kernels, log=log, seed=seeded(1))
+    view = PosteriorView(posterior)
+    given = given_pending(view, 0.0, X[:1], np.random.default_rng(seeded(2)))
+    score = process_box_score(given.process, given.thresholds)
+    at = view.scaled(np.array([[0.0, 0.83, INF, 1.0], [1.0, INF, 0.2, INF]]))
+    _, gradients = score.values_and_gradients(at)
+    step = 1e-6
+    for i, d in ((0, 1), (1, 2)):
+        up, down = at[i : i + 1].copy(), at[i : i + 1].copy()
+        up[0, d] += step
+        down[0, d] -= step
+        slope = (score.values(up)[0] - score.values(down)[0]) / (2 * step)
+        assert gradients[i, d] == pytest.approx(slope, rel=1e-4, abs=1e-6)
+
+
+def test_the_gradient_of_the_evidence_with_inactive_observations_is_that_of_differences() -> None:
+    axes, X, y, kernels = data()
+    log = [False, False, True, False]
+    spec = ModelSpec(rank=INF, kernel=kernels, log=log)
+    found, _, _ = _observed(spec, axes, X, y)
+    density = _density(make_process_problem(spec, found), found)
+    x = 0.3 * np.random.default_rng(seeded(3)).standard_normal(len(density.bounds))
+    _, gradient = density.value_and_gradient(x)
+    for i in range(x.size):
+        step = np.zeros_like(x)
+        step[i] = 1e-5
+        slope = (density.value(x + step) - density.value(x - step)) / 2e-5
+        assert gradient[i] == pytest.approx(slope, rel=1e-5, abs=1e-6)
 
 
 @pytest.mark.parametrize("rank", [2, INF])

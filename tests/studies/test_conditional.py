@@ -7,7 +7,7 @@ import pytest
 from optuna.trial import FixedTrial
 
 from seeds import seeded
-from studies.conditional import __main__ as study
+from studies.conditional.__main__ import STUDY
 from studies.conditional.model_tree import configurations, suggest_config, tree_losses
 from studies.conditional.problems import PROBLEMS
 from studies.lines import Line, key_of
@@ -54,7 +54,7 @@ def test_a_tree_of_models_has_a_loss_for_every_configuration(data: str) -> None:
 
 
 def test_every_run_is_named_once_and_both_halves_have_problems() -> None:
-    runs = study.conditional_runs([DEVELOPMENT, TEST], list(study.SAMPLERS), 2)
+    runs = STUDY.runs([DEVELOPMENT, TEST], list(STUDY.samplers), 2)
     assert len({key_of(run) for run in runs}) == len(runs) == 2 * 5 * 5
     halves = [p.half for p in PROBLEMS.values()]
     assert halves.count(DEVELOPMENT) == 3
@@ -62,8 +62,8 @@ def test_every_run_is_named_once_and_both_halves_have_problems() -> None:
 
 
 def test_a_run_is_a_whole_study() -> None:
-    runs = study.conditional_runs([DEVELOPMENT], ["random"], 1)
-    line = study.run_conditional({**runs[0], "settings": {"trials": 12}})
+    runs = STUDY.runs([DEVELOPMENT], ["random"], 1)
+    line = STUDY.run({**runs[0], "settings": {"trials": 12}})
     assert len(line["values"]) == len(line["points"]) == 12
     assert line["points"][0].keys() <= {
         "decay", "optimiser", "rate_sgd", "momentum", "rate_adam", "beta"
@@ -89,7 +89,7 @@ def test_the_tables_rank_and_pair_methods() -> None:
         for method, value in values.items()
         for seed in range(3)
     ]
-    found = study.tables(lines)
+    found = STUDY.tables(lines)
     first = found["conditional"].splitlines()[2]
     assert first.startswith("| development | bktf | 1.00 |")
     assert "bktf − tpe" in found["conditional_paired"]

@@ -18,11 +18,14 @@ from benchmarks.twenty_dims import tables as twenty_dims_tables
 from conftest import ROOT
 from studies.comparison import __main__ as comparison
 from studies.conditional import __main__ as conditional
+from studies.conditional import sharing
 from studies.finite_rank import __main__ as finite_rank
 from studies.lines import Line, append_line, key_of, read_lines
 from studies.migration import RENAMED_EXPERIMENTS, RENAMED_FILES, main, take_over
 from studies.pages import MARKER
 from studies.paper import __main__ as paper
+from studies.pruning import __main__ as pruning
+from studies.pruning import predictions
 
 RESULTS = ROOT / "studies" / "results"
 PAGES = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
@@ -48,7 +51,11 @@ def redrawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "tables" / f"{name}.md").write_text(table + "\n", encoding="utf-8")
     for name, table in finite_rank.tables(read_lines(finite_rank.LINES)).items():
         (folder / "tables" / f"{name}.md").write_text(table + "\n", encoding="utf-8")
-    for name, table in conditional.tables(read_lines(conditional.LINES)).items():
+    by_run = conditional.STUDY.tables(read_lines(conditional.STUDY.path))
+    by_run |= pruning.STUDY.tables(read_lines(pruning.STUDY.path))
+    by_run |= predictions.tables(read_lines(predictions.LINES))
+    by_run |= sharing.tables(read_lines(sharing.LINES))
+    for name, table in by_run.items():
         (folder / "tables" / f"{name}.md").write_text(table + "\n", encoding="utf-8")
     costs = folder / "tables" / "peers.md"
     costs.write_text(peers_table(read_lines(PEERS_LINES)) + "\n", encoding="utf-8")

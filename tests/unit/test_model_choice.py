@@ -18,6 +18,7 @@ from bktf.engine import (
     Objective,
     Observations,
     fit_surrogate,
+    fold_scores,
     make_settings,
     model_choice,
     settings_to_show,
@@ -276,7 +277,7 @@ def test_a_fold_is_left_out_as_if_it_had_never_been_seen() -> None:
         process.residuals[:, seen],
     )
     expected = without.moments_at(process.observed[left_out])
-    mean, variance = model_choice.leave_out(process, left_out)
+    mean, variance = fold_scores.leave_out(process, left_out)
     np.testing.assert_allclose(mean, expected.mean, atol=1e-6)
     np.testing.assert_allclose(
         variance, expected.variance + 1 / process.noise_precision[:, None], rtol=1e-5, atol=1e-8
@@ -375,13 +376,13 @@ def test_the_predictive_score_is_that_of_a_normal_with_the_spread_of_draws_and_w
     process = fit_surrogate(math.inf, PLAIN, observed(X, 5 * wave(X)))
     assert process.draws.process is not None
     left_out = np.array([0, 3, 9])
-    mean, variance = model_choice.leave_out(process.draws.process, left_out)
+    mean, variance = fold_scores.leave_out(process.draws.process, left_out)
     scale, shift = process.standardisation.scale, process.standardisation.mean
     centre = shift + scale * mean.mean(axis=0)
     spread = scale * np.sqrt(mean.var(axis=0) + variance.mean(axis=0))
     assert mean.var(axis=0).max() > 0
     expected = stats.norm.logpdf(process.y[left_out], centre, spread).sum()
-    assert model_choice.predictive_score(process, left_out) == pytest.approx(expected, rel=1e-9)
+    assert fold_scores.predictive_score(process, left_out) == pytest.approx(expected, rel=1e-9)
 
 
 def test_noise_as_large_as_the_signal_is_seen_as_noise() -> None:

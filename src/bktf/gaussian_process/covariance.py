@@ -18,7 +18,6 @@ correlation), the log of the variance a, and the log odds of ρ.
 """
 
 import math
-import os
 
 import numpy as np
 
@@ -31,11 +30,7 @@ FAR_SHIFT = 2.0
 FAR = 0.5 + FAR_SHIFT
 FROM_FAR = 1.25  # of a difference: one of the two is inactive
 LOG_ODDS_HIGH = 8.0  # of ρ
-# TRIAL: ways in which branches share; one of them stays
-WAYS = {"infinity": (0, 0.0), "root": (1, 0.0), "middle-0.5": (2, 0.5), "middle-0.95": (2, 0.95),
-        "middle-1": (2, 1.0)}  # fmt: skip
-WAY, MIDDLE_WEIGHT = WAYS[os.environ.get("BKTF_TRIAL_SHARING", "middle-0.95")]
-ROOT = 1
+MIDDLE_WEIGHT = 0.95  # w; docs/spaces.md has the measurements
 MIN_EXPONENT = -700.0  # smaller arguments of exp are replaced by this one
 LOG2_E = 1.4426950408889634  # log₂ e
 # Their sum is log 2. The first has few significant bits, so that n·LN2_HIGH is exact.
@@ -106,11 +101,6 @@ def correlations_along(distances, on_levels, log, buffer, out):
 def multiply_axis(along, on_levels, share, out):
     """Multiply out by κ_d, given the correlations along the axis."""
     constant = 0.0 if on_levels else share
-    if WAY == ROOT and not on_levels:
-        for p in range(out.size):
-            far = along[p] == 0.0
-            out[p] *= math.sqrt(share) if far else share + (1.0 - share) * along[p]
-        return
     for p in range(out.size):
         out[p] *= constant + (1.0 - constant) * along[p]
 
@@ -184,10 +174,7 @@ def multiply_correlations(distances, on_levels, inverse, shares, exponentials, b
             weight = 1.0 if x < FROM_FAR else MIDDLE_WEIGHT
             r = rate * (x if x < FROM_FAR else from_middle(x))
             decay[p] *= weight * (1.0 - share)
-            if WAY == ROOT and x > FROM_FAR:
-                row[p] *= math.sqrt(share)
-            else:
-                row[p] *= share + decay[p] * (1.0 + r + r * r / 3.0)
+            row[p] *= share + decay[p] * (1.0 + r + r * r / 3.0)
 
 
 @compiled

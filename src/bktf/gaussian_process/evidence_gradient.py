@@ -8,14 +8,7 @@ i ≤ j of observations serves each axis.
 import math
 
 from bktf._compiled import compiled
-from bktf.gaussian_process.covariance import (
-    FROM_FAR,
-    ROOT,
-    SQRT5,
-    WAY,
-    from_middle,
-    share_of,
-)
+from bktf.gaussian_process.covariance import FROM_FAR, SQRT5, from_middle, share_of
 
 
 @compiled
@@ -51,10 +44,6 @@ def slopes_along(distances, on_levels, log, share_odds, along, out, share_out):
     for p in range(out.size):
         x = distances[p]
         r = inverse * (x if x < FROM_FAR else from_middle(x))
-        if WAY == ROOT and x > FROM_FAR:
-            out[p] = 0.0
-            share_out[p] += 0.5 * (1.0 - share)
-            continue
         correlation = share + (1.0 - share) * along[p]
         slope = along[p] * r * r * (1.0 + r) / (3.0 + 3.0 * r + r * r)
         out[p] = (1.0 - share) * slope / correlation

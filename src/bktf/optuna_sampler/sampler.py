@@ -53,7 +53,6 @@ Distributions = dict[str, BaseDistribution]
 Parameters = tuple[Parameter, ...]
 
 CACHES = ("_choosing", "_converted", "_first_reading", "_last_posterior", "_feasibility")
-MIN_FINISHED = 10  # finished trials that show all parameters of a define-by-run space
 
 
 class BKTFSampler(BaseSampler):
@@ -279,7 +278,7 @@ class BKTFSampler(BaseSampler):
         parameters = space.asked_for(search_space, self._ordinal)
         if self._ordinal:
             checks.check_ordinal(parameters)
-        if self._ordinal and not self.space.is_given and self._knows_space(trials):
+        if self._ordinal and not self.space.is_given and self.space.is_known(trials):
             self.messages.mention_unseen_ordinal(study.study_name, self._ordinal, trials.values())
         converter = self._converted.of(study, parameters)
         history = converter.history(trials, trial.number, datetime.now())
@@ -388,15 +387,9 @@ class BKTFSampler(BaseSampler):
         if space.is_open or not parameters or was_taken_out:  # then nothing is certain
             return False
         engine = self.engine(parameters, objective_of(study), space.constants)
-        if not engine.can_be_exhausted(len(trials)) or not self._knows_space(trials):
+        if not engine.can_be_exhausted(len(trials)) or not self.space.is_known(trials):
             return False
         converter = self._converted.of(study, parameters)
         tried = converter.tried_points(trials, -1)
         pending = converter.pending_points(trials, -1, datetime.now())
         return engine.is_exhausted(np.concatenate((tried, pending)))
-
-    def _knows_space(self, trials: Trials) -> bool:
-        """Whether the space is given, or enough trials have shown it."""
-        if self.space.is_given:
-            return True
-        return sum(t.state.is_finished() for t in trials.values()) >= MIN_FINISHED

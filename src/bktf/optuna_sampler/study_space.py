@@ -13,6 +13,8 @@ from bktf.spaces import Space
 
 Key = tuple["weakref.ref[BaseStorage]", int, int]  # storage, study, number of finished trials
 
+MIN_FINISHED = 10  # finished trials that show all parameters of a define-by-run space
+
 
 class StudySpace:
     """What a sampler knows of the space of a study."""
@@ -48,6 +50,12 @@ class StudySpace:
             cached = key, learn_space(finished, self._ordinal)
             self._learned = cached
         return cached[1]
+
+    def is_known(self, trials: Trials) -> bool:
+        """Whether the space is given, or enough trials have shown it."""
+        if self.is_given:
+            return True
+        return sum(t.state.is_finished() for t in trials.values()) >= MIN_FINISHED
 
     def with_constants(
         self, constants: Mapping[str, Any], values: Mapping[str, Any]
