@@ -31,7 +31,7 @@ help:
 	@echo "make study-hard-use  long histories, pruning, huge values, noise: makes the runs that are missing (an hour of CPU from nothing)"
 	@echo "make study-reproduction  the paper's experiments: makes the runs that are missing, draws tables and figures (hours from nothing)"
 	@echo "make study-finite-rank  inference at finite rank: do fits agree, do they predict, is the rank found (an hour of CPU from nothing)"
-	@echo "make study-conditional  conditional spaces against Optuna's samplers (half an hour of CPU from nothing)"
+	@echo "make study-conditional  conditional spaces and pruning against Optuna's samplers (an hour of CPU from nothing)"
 	@echo "make study-early  the first suggestions: what is expected where nothing is known, and 20 dimensions (an hour of CPU from nothing)"
 	@echo "make study-vizier  Vizier's runs of the comparison, in an environment of its own (an hour of CPU from nothing)"
 	@echo "make study-comparison  bktf against other packages: makes the runs that are missing (seven hours of CPU from nothing)"
@@ -115,6 +115,9 @@ study-finite-rank: $(READY)
 
 study-conditional: .venv-peers/.ready
 	.venv-peers/$(PROGRAMS)/python -m studies.conditional
+	.venv-peers/$(PROGRAMS)/python -m studies.conditional.sharing
+	.venv-peers/$(PROGRAMS)/python -m studies.pruning
+	.venv-peers/$(PROGRAMS)/python -m studies.pruning.predictions
 	.venv-peers/$(PROGRAMS)/python -m studies.pages
 
 study-early: .venv-peers/.ready

@@ -14,6 +14,8 @@ from benchmarks.hard_use.__main__ import tables as hard_use_tables
 from benchmarks.peers import LINES as PEERS_LINES
 from benchmarks.peers import peers_table
 from benchmarks.prior_mean import tables as prior_mean_tables
+from benchmarks.tree_cost import LINES as TREE_COST_LINES
+from benchmarks.tree_cost import tree_cost_table
 from benchmarks.twenty_dims import tables as twenty_dims_tables
 from conftest import ROOT
 from studies.comparison import __main__ as comparison
@@ -54,6 +56,7 @@ def redrawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     by_run = conditional.STUDY.tables(read_lines(conditional.STUDY.path))
     by_run |= pruning.STUDY.tables(read_lines(pruning.STUDY.path))
     by_run |= predictions.tables(read_lines(predictions.LINES))
+    by_run |= {"tree_cost": tree_cost_table(read_lines(TREE_COST_LINES))}
     by_run |= sharing.tables(read_lines(sharing.LINES))
     for name, table in by_run.items():
         (folder / "tables" / f"{name}.md").write_text(table + "\n", encoding="utf-8")

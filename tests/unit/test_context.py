@@ -9,7 +9,11 @@ import bktf
 from bktf._typing import Floats
 from bktf.acquisition import choose
 from bktf.acquisition.posterior_view import PosteriorView
-from bktf.acquisition.process_scores import given_pending, process_score
+from bktf.acquisition.process_scores import (
+    given_pending,
+    process_box_score,
+    process_score,
+)
 from bktf.surrogate import Posterior, in_context
 from seeds import seeded
 
@@ -70,9 +74,29 @@ def test_scores_of_cells_and_gradients_are_those_over_all_axes() -> None:
         cells[:, 0], cells[:, 1] = np.arange(9), np.arange(9) % 3
         cells[:, 2:] = 2
         covariance, slopes = given.process.covariances_and_slopes(view.scaled(at))
-        scores.append((score.values(cells), covariance, slopes[:2]))
+        scores.append((score.values(cells), covariance, slopes[0]))  # of x, the only ordered axis
     for ours, theirs in zip(*scores, strict=True):
         assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12)
+
+
+def test_axes_that_all_points_share_are_looked_at_once() -> None:
+    wide, _ = both()
+    _, Q = points()
+    Q[:, 1] = 2.0
+    process, scaled = PosteriorView(wide).process, PosteriorView(wide).scaled(Q)
+    assert process is not None
+    kept = process.keeping({1: 2.0, 2: float(scaled[0, 2])})
+    assert kept.searched_axes == [0]
+    for ours, theirs in zip(kept.moments_at(scaled), process.moments_at(scaled), strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-9)
+    few, _ = kept.thinned(3)
+    assert few.moments_at(scaled).mean == pytest.approx(process.thinned(3)[0].moments_at(scaled)[0])
+    thresholds = np.zeros(len(process.logs))
+    gradients = [
+        process_box_score(p, thresholds).values_and_gradients(scaled)[1] for p in (kept, process)
+    ]
+    assert gradients[0][:, 0] == pytest.approx(gradients[1][:, 0], rel=1e-7)
+    assert (gradients[0][:, 1:] == 0.0).all()
 
 
 def test_the_choice_is_that_over_all_axes_at_the_target() -> None:

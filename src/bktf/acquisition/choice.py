@@ -23,6 +23,7 @@ from bktf.acquisition.choose_arguments import (
 from bktf.acquisition.component_scores import component_score, maximum_score
 from bktf.acquisition.found import Found
 from bktf.acquisition.grid_search import search_grid
+from bktf.acquisition.list_search import allowed_points, best_of_list
 from bktf.acquisition.posterior_view import PosteriorLike, PosteriorView, points_of
 from bktf.acquisition.process_scores import (
     given_pending,
@@ -51,10 +52,10 @@ class Choice:
 
     value: of the acquisition, in the units of y (for EI with the weights integrated out too, and
         weighted by the chance of success)
-    method: "hull", "hull in space", "bounded search", "enumeration", "coordinate ascent" or
-        "gradient ascent"; ", weights integrated out" is added where plain EI was negligible at
-        every cell that was compared; "restricted …" on a grid under restrictions, and "restricted
-        walk" or, on a box, "restricted search" where `is_poor`
+    method: "hull", "hull in space", "bounded search", "enumeration", "coordinate ascent",
+        "gradient ascent" or, of a list of points, "comparison"; ", weights integrated out" is added
+        where plain EI was negligible at every cell that was compared; "restricted …" on a grid
+        under restrictions, and "restricted walk" or, on a box, "restricted search" where `is_poor`
     exact: whether it is certain that no allowed cell is better
     gap: upper bound on how much better another allowed cell can be, in the units of y; infinity
         without a bound
@@ -103,7 +104,8 @@ def choose(
             makes log EI finite everywhere.
         feasible: whether a point (D,) may be evaluated; only feasible points are chosen. If it has
             an attribute `points` (N, D), those are all feasible points (None: not known). Up to
-            20,000 of them are enumerated instead of searched.
+            20,000 of them are enumerated instead of searched. With an attribute `is_list` that is
+            true they are compared wherever they lie, on axis points or between them.
         chance: the probabilities (n,) that evaluations at points (n, D) succeed; the acquisition is
             weighted by them. If it has a method on_axes(axes) that returns the same as a function
             of cells, that one is used.
@@ -188,10 +190,14 @@ def _choose(
     draw: int | None,
 ) -> Choice:
     """`choose` with everything checked: taken (n, D) may not be chosen, pending included."""
-    domain = make_domain(view, question, taken)
     rng = np.random.default_rng([question.seed, view.seed])
     is_ei = question.acquisition == "ei"
-    if _is_searched_as_box(domain):
+    domain = make_domain(view, question, taken)
+    if getattr(question.feasible, "is_list", False):
+        listed = allowed_points(question, taken)
+        found = best_of_list(view, question, listed, pending, draw, rng)
+        point = found.at
+    elif _is_searched_as_box(domain):
         found = _search_box(domain, pending, rng)
         point = None if found.at is None else domain.unscaled(found.at)
     else:
@@ -224,7 +230,10 @@ def _is_searched_as_box(domain: Domain) -> bool:
 def _search_box(domain: Domain, pending: Floats, rng: np.random.Generator) -> Found:
     """The point of the box with the best EI, for draws of a Gaussian process only."""
     given = given_pending(domain.view, domain.view.best(domain.question.best), pending, rng)
-    plain: BoxScore = process_box_score(given.process, given.thresholds)
+    axes = enumerate(domain.scaled_axes)
+    shared = {d: float(axis[0]) for d, axis in axes if axis.size == 1}
+    process = given.process.keeping(shared) if shared else given.process
+    plain: BoxScore = process_box_score(process, given.thresholds)
     chance = domain.chance_of_points()
     score = plain if chance is None else ChanceWeighted(plain, chance, 0.0)
     return _without_log(search_box(score, domain.box(), rng), is_log=True)

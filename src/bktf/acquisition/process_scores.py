@@ -156,7 +156,9 @@ class ProcessBoxScore(NamedTuple):
         weights = by_mean.T[:, :, None] * process.coefficients[:, None, :]
         weights -= 2.0 * by_variance.T[:, :, None] * (solved @ process.roots)
         weights *= covariance
-        return np.asarray(values), np.einsum("kni,dkni->nd", weights, slopes)
+        gradients = np.zeros(points.shape)
+        gradients[:, process.searched_axes] = np.einsum("kni,dkni->nd", weights, slopes)
+        return np.asarray(values), gradients
 
 
 def process_box_score(process: ConditionalProcess, thresholds: Floats) -> ProcessBoxScore:

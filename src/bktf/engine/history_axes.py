@@ -1,14 +1,18 @@
 """The axes of one suggestion, and which points of a history lie on them."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from bktf._typing import Floats
+from bktf._typing import Bools, Floats
 from bktf.engine.history import History
+from bktf.engine.settings import EngineSettings
 from bktf.spaces import INACTIVE, Parameter, division_ends
-from bktf.surrogate import Posterior
+from bktf.surrogate import Posterior, make_axes
+
+AWAY = 2.0  # scaled coordinate of an inactive parameter where distances are compared
 
 
 def move_onto_axes(
@@ -47,3 +51,22 @@ def points_inside(posterior: Posterior, points: Floats) -> Floats:
         if axis.kernel.on_levels:
             keep[keep] &= axis.locate(points[keep, d]) >= 0
     return points[keep]
+
+
+def on_levels(parameters: Sequence[Parameter]) -> Bools:
+    """Which parameters are unordered categories, (D,)."""
+    return np.array([p.is_unordered for p in parameters])
+
+
+def scaled_points(parameters: Sequence[Parameter], settings: EngineSettings, X: Floats) -> Floats:
+    """Points (n, D) with ordered coordinates scaled to [0, 1]; a level is its index."""
+    nothing = np.empty(0)
+    kernels = [p.kernel(settings.categorical) for p in parameters]
+    log = [p.log for p in parameters]
+    points = [p.axis(nothing, nothing).points for p in parameters]
+    # Coordinates are scaled alike at every rank, so the model of finite rank serves here.
+    grid = make_axes(replace(settings.components, kernel=kernels, log=log), points)
+    scaled = np.stack([axis.scale(X[:, d]) for d, axis in enumerate(grid)], axis=1)
+    # An inactive coordinate is as far from an active one as the ends of an axis, or farther.
+    is_inactive = (X == INACTIVE) & ~on_levels(parameters)
+    return np.where(is_inactive, AWAY, scaled)

@@ -14,9 +14,9 @@ import numpy as np
 
 from bktf._typing import Bools, Floats, Ints
 from bktf.acquisition import Choice, choose
-from bktf.engine.branch_search import choose_in_parts, parts_to_search
+from bktf.engine.branch_search import Part, choose_in_parts, parts_to_search
 from bktf.engine.history import History, NothingFeasible, Suggestion
-from bktf.engine.history_axes import move_onto_axes, points_inside
+from bktf.engine.history_axes import move_onto_axes, on_levels, points_inside, scaled_points
 from bktf.engine.local_turns import local_region
 from bktf.engine.model_choice import (
     MAX_PARAMETER_POINTS,
@@ -43,18 +43,16 @@ from bktf.engine.start_design import (
     untried_branches,
 )
 from bktf.engine.success import Chance, caution
-from bktf.spaces import INACTIVE, Parameter, n_points
+from bktf.spaces import Parameter, n_points
 from bktf.surrogate import (
     ModelSpec,
     Posterior,
     fit_model,
-    make_axes,
     uses_mode,
 )
 
 N_INCUMBENTS = 4  # best points around which axes are refined
 SUCCESS_MODEL = ModelSpec(rank=2, n_sweeps=150, n_burn_in=100, n_chains=2)
-AWAY = 2.0  # scaled coordinate of an inactive parameter where distances are compared
 BRANCH_STREAM = 2  # of a suggestion's seed, for the points that tell branches apart
 MIN_WEIGHT = 1e-100  # chance of success below which an improvement is not divided by it
 
@@ -195,30 +193,17 @@ class Engine:
         """Which values count as failures."""
         if not self.settings.compress:
             return np.zeros(len(history.y), dtype=bool)
-        return find_outliers(self._scaled(history.X), self._on_levels(), history.y)
+        return find_outliers(self._scaled(history.X), on_levels(self.parameters), history.y)
 
     def _subset(self, X: Floats, y: Floats) -> Ints:
         """The rows of X (n, D) that a process sees."""
         if len(y) <= MAX_PROCESS_POINTS:
             return np.arange(len(y))
-        return choose_subset(self._scaled(X), self._on_levels(), y, MAX_PROCESS_POINTS)
+        return choose_subset(self._scaled(X), on_levels(self.parameters), y, MAX_PROCESS_POINTS)
 
     def _scaled(self, X: Floats) -> Floats:
         """Points (n, D) with ordered coordinates scaled to [0, 1]; a level is its index."""
-        nothing = np.empty(0)
-        kernels = [p.kernel(self.settings.categorical) for p in self.parameters]
-        log = [p.log for p in self.parameters]
-        points = [p.axis(nothing, nothing).points for p in self.parameters]
-        # Coordinates are scaled alike at every rank, so the model of finite rank serves here.
-        grid = make_axes(replace(self.settings.components, kernel=kernels, log=log), points)
-        scaled = np.stack([axis.scale(X[:, d]) for d, axis in enumerate(grid)], axis=1)
-        # An inactive coordinate is as far from an active one as the ends of an axis, or farther.
-        is_inactive = (X == INACTIVE) & ~self._on_levels()
-        return np.where(is_inactive, AWAY, scaled)
-
-    def _on_levels(self) -> Bools:
-        """Which parameters are unordered categories, (D,)."""
-        return np.array([p.is_unordered for p in self.parameters])
+        return scaled_points(self.parameters, self.settings, X)
 
     def learn_to_show(self, history: History, number: int) -> Model:
         """The model that is shown to people; the history must have a value."""
@@ -282,14 +267,16 @@ class Engine:
         inside = points_inside(posterior, pending)
         ask_new = partial(ask, exclude=None if settings.allow_repeats else exclude, pending=inside)
         rng = np.random.default_rng(seed_for(seed, BRANCH_STREAM))
-        parts = parts_to_search(posterior, self.parameters, model.fixed, rng)
+        parts = [Part(model.fixed, {})]  # a list is compared as a whole
+        if not self._is_list:
+            parts = parts_to_search(posterior, self.parameters, model.fixed, rng)
         best_over = partial(choose_in_parts, used, parts, settings, inside, rng)
-        region = local_region(posterior, number + (position or 0))
+        region = None if self._is_list else local_region(posterior, number + (position or 0))
         choice = best_over(ask_new, region)
         if region is not None and (choice.point is None or choice.is_poor):
             choice = best_over(ask_new, None)
         is_repeat = choice.point is None
-        is_endless = any(model.free - part.fixed.keys() for part in parts)
+        is_endless = any(model.free - part.fixed.keys() for part in parts) and not self._is_list
         if is_repeat and not is_endless:  # a continuous space is never exhausted
             ask_again = partial(ask, exclude=None, pending=None)
             choice, inside = best_over(ask_again, None), inside[:0]
@@ -342,8 +329,15 @@ class Engine:
             if p.n_values == math.inf and p.activations != ()
         )
 
+    @property
+    def _is_list(self) -> bool:
+        """Whether all that may be tried is a list of points."""
+        return bool(getattr(self.feasible, "is_list", False))
+
     def can_be_exhausted(self, n_started: int) -> bool:
         """Whether `n_started` points, tried or pending, may be all that the space allows."""
+        if self._is_list:
+            return True
         total = n_points(self.parameters)
         return total <= (n_started if self.feasible is None else ENUMERATE_POINTS)
 

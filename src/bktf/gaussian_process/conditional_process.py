@@ -12,7 +12,7 @@ Notation: n observations, K draws, D axes, C axes of the context, N points. The 
 index, so that the products over observations are matrix products of each draw.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +37,13 @@ MIN_VARIANCE_SHARE = 1e-14
 NO_CONTEXT: Floats = np.empty(0)
 
 
+class SharedCoordinates(NamedTuple):
+    """Axes on which all points have the same coordinate, and what follows from that."""
+
+    axes: frozenset[int]
+    covariance: Floats  # (K, n) with the observations, as far as these axes determine it
+
+
 class ConditionalProcess(NamedTuple):
     """The processes of K draws given their observations; all in the model's units."""
 
@@ -48,6 +55,7 @@ class ConditionalProcess(NamedTuple):
     coefficients: Floats  # (K, n) C⁻¹·residuals, C the covariance of the observations
     roots: Floats  # (K, n, n) lower triangular L⁻¹, where C = L·Lᵀ
     context: Floats = NO_CONTEXT  # (C,) scaled coordinates, in which h is asked for
+    shared: "SharedCoordinates | None" = None  # of all points that h is asked for at
 
     @property
     def n_dims(self) -> int:
@@ -142,26 +150,51 @@ class ConditionalProcess(NamedTuple):
         """Prior covariances of h between scaled points (N, D) and the observations, (K, N, n)."""
         return self._covariances(self.in_context(points), self.observed, None)
 
+    def keeping(self, fixed: Mapping[int, float]) -> "ConditionalProcess":
+        """The same process for points with these scaled coordinates, by axis.
+
+        Only the other axes are looked at for every point, so a search of few of them is cheap.
+        """
+        covariance = self._constant(1, len(self.observed))[:, 0]
+        for d, coordinate in fixed.items():
+            covariance *= self.table(d, np.array([coordinate]))[:, 0]
+        return self._replace(shared=SharedCoordinates(frozenset(fixed), covariance))
+
+    @property
+    def searched_axes(self) -> list[int]:
+        """Ordered axes on which points differ."""
+        shared = frozenset() if self.shared is None else self.shared.axes
+        return [d for d in range(self.n_dims) if d not in shared and not self.on_levels[d]]
+
     def covariances_and_slopes(self, points: Floats) -> tuple[Floats, Floats]:
         """Covariances (K, N, n) of h at scaled points (N, D) with the observations.
 
-        And the derivatives of their logarithms by each coordinate, (D, K, N, n), 0 on levels.
+        And the derivatives of their logarithms by the coordinates of `searched_axes`, (·, K, N, n).
         """
-        slopes = np.zeros((points.shape[1], len(self.logs), len(points), len(self.observed)))
+        shape = (len(self.searched_axes), len(self.logs), len(points), len(self.observed))
+        slopes = np.empty(shape)
         return self._covariances(self.in_context(points), self.observed, slopes), slopes
 
     def _covariances(self, first: Floats, second: Floats, slopes: Floats | None) -> Floats:
-        """`covariances` over as many axes as the points have; writes into `slopes` (D, …)."""
-        covariance = self._constant(len(first), len(second))
+        """`covariances` over as many axes as the points have; writes into `slopes`."""
+        shared = self.shared if second is self.observed else None
+        if shared is None:
+            covariance = self._constant(len(first), len(second))
+        else:
+            covariance = np.repeat(shared.covariance[:, None], len(first), axis=1)
+        skipped = frozenset() if shared is None else shared.axes
+        rows = {d: i for i, d in enumerate(self.searched_axes)} if slopes is not None else {}
         flat = covariance.reshape(len(self.logs), -1)
         exponentials, buffer = np.empty_like(flat), np.empty(flat.shape[1])
         shares, inverse = self.shares, self.inverse_lengths
         for d, levels in enumerate(self.on_levels[: first.shape[1]].tolist()):
+            if d in skipped:
+                continue
             differences = self._differences(d, first[:, d], second[:, d])
             distances = np.abs(differences)
             multiply_correlations(distances, levels, inverse[d], shares, exponentials, buffer, flat)
-            if slopes is not None and d < len(slopes) and not levels:
-                out = slopes[d].reshape(flat.shape)
+            if slopes is not None and d in rows:
+                out = slopes[rows[d]].reshape(flat.shape)
                 log_slopes(differences, inverse[d], shares, exponentials, out)
         return covariance
 
@@ -236,6 +269,9 @@ class ConditionalProcess(NamedTuple):
             residuals=self.residuals[draws],
             coefficients=self.coefficients[draws],
             roots=self.roots[draws],
+            shared=None
+            if self.shared is None
+            else self.shared._replace(covariance=self.shared.covariance[draws]),
         )
 
 

@@ -66,8 +66,8 @@ class BKTFSampler(BaseSampler):
     values of others they depend on is learned from the trials. A parameter that no trial has shown
     is left to `independent_sampler`. Failed trials (an exception that is caught, or NaN) make their
     neighbourhood less attractive; they are not retried and not given a value. A trial that Ctrl-C
-    ended is ignored. A pruned trial gets a value from its reports, where those of completed trials
-    predict their values. On a finite space no point is suggested twice, and the study stops when
+    ended is ignored. Reports of pruned and running trials count with their step where that predicts
+    returned values better. On a finite space no point is suggested twice, and the study stops when
     nothing is left. Trials that begin before any has finished may repeat each other, because the
     space is not known yet; `search_space` avoids that.
 
@@ -84,12 +84,12 @@ class BKTFSampler(BaseSampler):
         rank: the number of components of the surrogate (products of factors, the paper's model),
             at most 10,000, on every space. `math.inf` is their limit, a fully Bayesian Gaussian
             process. The default, "auto", is infinite where a parameter is continuous or
-            conditional, or most are unordered categories. On other finite spaces infinite rank and
-            three components alternate: one each up to 20 points, then components five times of six.
-            On spaces of more than 100,000 points infinite rank alone is used from 100 points on.
-            With "max" and "thompson" there are three components. Beyond 400 trials a process sees a
-            subset: the best, the latest, the neighbours of the best, others spread over the space;
-            its kernel parameters are learned from 200 of them.
+            conditional, most are unordered categories, or trials report values. On other finite
+            spaces infinite rank and three components alternate: one each up to 20 points, then
+            components five times of six; beyond 100,000 points infinite rank alone is used from 100
+            trials on. With "max" and "thompson" there are three components. Beyond 400 trials a
+            process sees a subset: the best, the latest, the neighbours of the best, others spread
+            over the space; its kernel parameters are learned from 200 of them.
         n_sweeps: sweeps of each chain of components, or with `rank=math.inf` of the process; by
             default 400 and 40, at most 10 million.
         n_burn_in: how many of them to drop; by default 85 %, and 24 of the process's 40.

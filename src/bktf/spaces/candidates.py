@@ -1,0 +1,185 @@
+"""Candidate lists: the rows of a table are all that may be tried.
+
+Numeric columns are ordered axes over the range of their values, other columns are categories. What
+a user writes of a column, as in the dictionary of `bktf.minimize`, replaces that.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+
+from bktf._typing import Bools, Floats
+from bktf.spaces.conditions import INACTIVE
+from bktf.spaces.parameters import Parameter, is_number, values_at
+from bktf.spaces.user_space import Space, read_space
+from bktf.spaces.user_tables import UserTable, check_complete, read_table
+
+CANDIDATES = "candidates"
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateList:
+    """All points that may be tried: those of the rows of a table."""
+
+    parameters: tuple[Parameter, ...]
+    points: Floats  # (N, D) coordinates
+    labels: tuple[Any, ...]  # of the rows
+    is_list = True  # the acquisition compares these points and searches nothing else
+
+    def __call__(self, point: Floats) -> bool:
+        """Whether a point (D,) is that of a row."""
+        return tuple(point.tolist()) in self._index
+
+    @cached_property
+    def _index(self) -> dict[tuple[float, ...], int]:
+        """The row of each point."""
+        return {tuple(row): i for i, row in enumerate(self.points.tolist())}
+
+    def row(self, point: Floats) -> int:
+        """The row of a point (D,)."""
+        return self._index[tuple(point.tolist())]
+
+    def restricted(self, allows: Callable[[dict[str, Any]], bool]) -> "CandidateList":
+        """The candidates whose values a function allows."""
+        kept = [i for i, x in enumerate(self.points) if allows(values_at(self.parameters, x))]
+        return replace(self, points=self.points[kept], labels=tuple(self.labels[i] for i in kept))
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """A table of candidates, and the space that its columns span."""
+
+    table: UserTable
+    space: Space
+
+    @cached_property
+    def candidates(self) -> CandidateList:
+        """The rows as points of the parameters that vary."""
+        parameters = self.space.modelled
+        points = table_points(self.table, parameters, self.space)
+        _check_different(self.table, points, parameters)
+        return CandidateList(parameters, points, tuple(self.table.labels))
+
+
+def read_pool(candidates: object, described: object = None, more: Sequence[UserTable] = ()) -> Pool:
+    """The candidates of a table.
+
+    Args:
+        candidates: the table.
+        described: what the user writes of its columns, as a space; the others are left out then.
+        more: further tables with the same columns, whose values must be in the space, too.
+    """
+    table = candidates if isinstance(candidates, UserTable) else read_table(candidates, CANDIDATES)
+    if not table.n_rows:
+        raise ValueError(f"{table.name} has no rows; it must have at least one")
+    if not table.columns:
+        raise ValueError(f"{table.name} has no columns; it must have at least one")
+    if described is None:
+        check_complete(table, list(table.columns))
+        space = read_space(_column_entries([table, *more]))
+    else:
+        space = described if isinstance(described, Space) else read_space(described)  # type: ignore[arg-type]
+        for name in space.distributions:
+            if name not in table.columns:
+                known = ", ".join(map(repr, table.columns))
+                raise ValueError(f"{table.name} has no column {name!r}; it has {known}")
+    if not space.modelled:
+        raise ValueError(f"{table.name}: all rows are equal, so there is nothing to choose")
+    return Pool(table, space)
+
+
+def _column_entries(tables: Sequence[UserTable]) -> dict[str, BaseDistribution]:
+    """The distribution of each column of the first table, over the values of all tables."""
+    found: dict[str, BaseDistribution] = {}
+    for name in tables[0].columns:
+        values = [v for t in tables for v in t.columns.get(name, ()) if v is not None]
+        if all(isinstance(v, int) and not isinstance(v, bool) for v in values):
+            found[name] = IntDistribution(min(values), max(values))
+        elif all(is_number(v) for v in values):
+            found[name] = FloatDistribution(float(min(values)), float(max(values)))
+        else:
+            _check_levels(tables[0], name)
+            found[name] = CategoricalDistribution(list(dict.fromkeys(values)))
+    return found
+
+
+def _check_levels(table: UserTable, name: str) -> None:
+    """Refuse a cell that is neither a number nor a level of a category."""
+    for i, value in enumerate(table.columns[name]):
+        is_infinite = isinstance(value, float) and not is_number(value)
+        if is_infinite or not isinstance(value, str | bool | int | float):
+            raise ValueError(
+                f"{table.place(i, name)}: must be a number, a text or a truth; got {value!r}"
+            )
+
+
+def table_points(table: UserTable, parameters: Sequence[Parameter], space: Space) -> Floats:
+    """The coordinates (N, D) of the rows; a row outside the space is refused."""
+    constants = {n: d for n, d in space.distributions.items() if d.single()}
+    for name, distribution in constants.items():
+        for i, value in enumerate(table.columns[name]):
+            if value is not None and not distribution._contains(_internal(distribution, value)):
+                raise ValueError(_outside(table, i, name, distribution))
+    columns = []
+    for p in parameters:
+        coordinates = []
+        for i, value in enumerate(table.columns[p.name]):
+            coordinate = INACTIVE if value is None else p.coordinate(value)
+            if value is None and p.activations is None:
+                check_complete(table, [p.name])
+            if coordinate is None:
+                raise ValueError(_outside(table, i, p.name, p.distribution))
+            coordinates.append(coordinate)
+        columns.append(coordinates)
+    return np.array(columns, dtype=float).reshape(len(parameters), table.n_rows).T.copy()
+
+
+def _internal(distribution: BaseDistribution, value: Any) -> float:
+    """A value in Optuna's internal form; NaN where it is none of the distribution."""
+    try:
+        return float(distribution.to_internal_repr(value))
+    except (ValueError, TypeError):
+        return float("nan")
+
+
+def _outside(table: UserTable, row: int, name: str, distribution: BaseDistribution) -> str:
+    """What is said of a cell outside the space."""
+    return (
+        f"{table.place(row, name)}: {table.columns[name][row]!r} is outside the space, "
+        f"{distribution}. Correct the row, or the space"
+    )
+
+
+def _check_different(table: UserTable, points: Floats, parameters: Sequence[Parameter]) -> None:
+    """Refuse two equal rows."""
+    first: dict[tuple[float, ...], int] = {}
+    for i, row in enumerate(points.tolist()):
+        j = first.setdefault(tuple(row), i)
+        if j != i:
+            names = ", ".join(p.name for p in parameters)
+            raise ValueError(
+                f"{table.name}: rows {table.labels[j]!r} and {table.labels[i]!r} are equal in "
+                f"{names}. Leave one of them out, or add a column that tells them apart"
+            )
+
+
+def rows_among(points: Floats, others: Floats) -> Bools:
+    """Which of points (n, D) are among others (m, D)."""
+    known = {tuple(row) for row in others.tolist()}
+    return np.array([tuple(row) in known for row in points.tolist()], dtype=bool)
+
+
+def row_values(pool: Pool, row: int) -> dict[str, Any]:
+    """The values of a row by the names of the space, those that are there."""
+    values: Mapping[str, list[Any]] = pool.table.columns
+    named = {name: values[name][row] for name in pool.space.distributions}
+    return {name: value for name, value in named.items() if value is not None}
