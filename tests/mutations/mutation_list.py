@@ -1413,8 +1413,8 @@ MUTATIONS = (
     Mutation(
         name="another Matérn",
         file="gaussian_process/covariance.py",
-        old="out[p] *= weight * (1.0 + r + r * r / 3.0)",
-        new="out[p] *= weight * (1.0 + r + r * r / 2.0)",
+        old="out[p] *= 1.0 + r + r * r / 3.0",
+        new="out[p] *= 1.0 + r + r * r / 2.0",
         breaks="the sampler's covariance is not Matérn 5/2",
         tests=("unit/test_gaussian_process.py",),
     ),
@@ -2228,8 +2228,8 @@ MUTATIONS = (
     Mutation(
         name="a context that is forgotten",
         file="gaussian_process/conditional_process.py",
-        old="covariance *= self.table(d, np.array([coordinate]))",
-        new="pass",
+        old="covariance *= self.table(d, np.array([coordinate]))\n            for table",
+        new="pass\n            for table",
         breaks="scores of cells take reports for values of the objective",
         tests=RELATED,
     ),

@@ -62,6 +62,18 @@ def exponentiate(x, buffer):
 
 
 @compiled_part
+def has_inactive(distances):
+    """Whether one of two coordinates is inactive in some of the pairs.
+
+    A loop without a branch: it costs little beside the exponentials, and most spaces have none.
+    """
+    count = 0
+    for p in range(distances.size):
+        count += distances[p] > FROM_FAR
+    return count > 0
+
+
+@compiled_part
 def from_middle(distance):
     """The distance of the active one of two coordinates from the middle, the other inactive."""
     return abs(distance - FAR_SHIFT)
@@ -86,15 +98,25 @@ def correlations_along(distances, on_levels, log, buffer, out):
             out[p] = 1.0 - distances[p] * loss
         return
     inverse = SQRT5 * math.exp(-log)
+    is_partly = has_inactive(distances)
     for p in range(out.size):
-        x = distances[p]
-        out[p] = -inverse * (x if x < FROM_FAR else from_middle(x))
+        out[p] = -inverse * distances[p]
+    if is_partly:
+        for p in range(out.size):
+            if distances[p] > FROM_FAR:
+                out[p] = -inverse * from_middle(distances[p])
     exponentiate(out, buffer)
+    if is_partly:
+        for p in range(out.size):
+            x, weight = distances[p], 1.0
+            if x > FROM_FAR:
+                x, weight = from_middle(x), MIDDLE_WEIGHT
+            r = inverse * x
+            out[p] *= weight * (1.0 + r + r * r / 3.0)
+        return
     for p in range(out.size):
-        x = distances[p]
-        weight = 1.0 if x < FROM_FAR else MIDDLE_WEIGHT
-        r = inverse * (x if x < FROM_FAR else from_middle(x))
-        out[p] *= weight * (1.0 + r + r * r / 3.0)
+        r = inverse * distances[p]
+        out[p] *= 1.0 + r + r * r / 3.0
 
 
 @compiled_part
@@ -158,6 +180,7 @@ def multiply_correlations(distances, on_levels, inverse, shares, exponentials, b
     becomes (1 − ρ)·exp(−√5·distance / l), times w where one of the two is inactive. buffer (P,) is
     overwritten.
     """
+    is_partly = not on_levels and has_inactive(distances)
     for k in range(out.shape[0]):
         row, rate, share = out[k], inverse[k], shares[k]
         if on_levels:
@@ -166,14 +189,24 @@ def multiply_correlations(distances, on_levels, inverse, shares, exponentials, b
             continue
         decay = exponentials[k]
         for p in range(row.size):
-            x = distances[p]
-            decay[p] = -rate * (x if x < FROM_FAR else from_middle(x))
+            decay[p] = -rate * distances[p]
+        if is_partly:
+            for p in range(row.size):
+                if distances[p] > FROM_FAR:
+                    decay[p] = -rate * from_middle(distances[p])
         exponentiate(decay, buffer)
+        if is_partly:
+            for p in range(row.size):
+                x, weight = distances[p], 1.0 - share
+                if x > FROM_FAR:
+                    x, weight = from_middle(x), weight * MIDDLE_WEIGHT
+                r = rate * x
+                decay[p] *= weight
+                row[p] *= share + decay[p] * (1.0 + r + r * r / 3.0)
+            continue
         for p in range(row.size):
-            x = distances[p]
-            weight = 1.0 if x < FROM_FAR else MIDDLE_WEIGHT
-            r = rate * (x if x < FROM_FAR else from_middle(x))
-            decay[p] *= weight * (1.0 - share)
+            r = rate * distances[p]
+            decay[p] *= 1.0 - share
             row[p] *= share + decay[p] * (1.0 + r + r * r / 3.0)
 
 
@@ -183,12 +216,16 @@ def log_slopes(differences, inverse, shares, exponentials, out):
 
     exponentials (K, P): as `multiply_correlations` leaves them.
     """
+    moved = np.empty(differences.size)  # from the middle, where one of the two is inactive
+    for p in range(moved.size):
+        x = differences[p]
+        if abs(x) > FROM_FAR:
+            x += FAR_SHIFT if x < 0.0 else -FAR_SHIFT
+        moved[p] = x
     for k in range(out.shape[0]):
         row, decay, rate, share = out[k], exponentials[k], inverse[k], shares[k]
         for p in range(row.size):
-            x = differences[p]
-            if abs(x) > FROM_FAR:
-                x += FAR_SHIFT if x < 0.0 else -FAR_SHIFT
+            x = moved[p]
             r = rate * abs(x)
             correlation = 3.0 * share + decay[p] * (3.0 + 3.0 * r + r * r)
             slope = rate * decay[p] * (r + r * r) / correlation

@@ -8,7 +8,7 @@ i ≤ j of observations serves each axis.
 import math
 
 from bktf._compiled import compiled
-from bktf.gaussian_process.covariance import FROM_FAR, SQRT5, from_middle, share_of
+from bktf.gaussian_process.covariance import FROM_FAR, SQRT5, from_middle, has_inactive, share_of
 
 
 @compiled
@@ -41,9 +41,12 @@ def slopes_along(distances, on_levels, log, share_odds, along, out, share_out):
         return
     share = share_of(share_odds)
     inverse = SQRT5 * math.exp(-log)
+    is_partly = has_inactive(distances)
     for p in range(out.size):
         x = distances[p]
-        r = inverse * (x if x < FROM_FAR else from_middle(x))
+        if is_partly and x > FROM_FAR:
+            x = from_middle(x)
+        r = inverse * x
         correlation = share + (1.0 - share) * along[p]
         slope = along[p] * r * r * (1.0 + r) / (3.0 + 3.0 * r + r * r)
         out[p] = (1.0 - share) * slope / correlation
