@@ -10,7 +10,7 @@ from bktf.axis_kernels import Periodic
 from bktf.surrogate import GridMoments, Posterior, Priors, RankPosterior, fit, load
 
 if TYPE_CHECKING:
-    from bktf.optimize import Result, maximize, minimize
+    from bktf.optimize import Result, maximize, minimize, suggest_from
     from bktf.optuna_sampler import BKTFSampler
     from bktf.spaces import choices, when
 
@@ -21,6 +21,7 @@ _ON_DEMAND = {
     "choices": "spaces",
     "maximize": "optimize",
     "minimize": "optimize",
+    "suggest_from": "optimize",
     "when": "spaces",
 }
 
@@ -39,5 +40,5 @@ def __dir__() -> list[str]:
 __all__ = [
     "BKTFSampler", "GridMoments", "LeaveOneOut", "Periodic", "Posterior", "Priors", "RankPosterior",
     "Result", "__version__", "acquisition", "choices", "fit", "leave_one_out", "load", "maximize",
-    "minimize", "when",
+    "minimize", "suggest_from", "when",
 ]  # fmt: skip

@@ -93,6 +93,13 @@ def make_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="append the suggestions to the table, with an empty result",
     )
+    suggest.add_argument(
+        "--candidates",
+        type=Path,
+        metavar="FILE",
+        help="a CSV table of what is available, with a column for each parameter: only its rows "
+        "are suggested",
+    )
     suggest.add_argument("--json", action="store_true", help="print JSON, for programs")
     suggest.add_argument(
         "--explain", action="store_true", help="show what the model expects around each suggestion"
@@ -178,7 +185,9 @@ def run_suggest(options: argparse.Namespace) -> int:
             return 0
         if options.png is not None and importlib.util.find_spec("matplotlib") is None:
             raise ValueError("--png needs Matplotlib, which is not installed; install bktf[plots]")
-        found = lab.answer(options.space, options.results, options.n, options.seed)
+        found = lab.answer(
+            options.space, options.results, options.n, options.seed, options.candidates
+        )
         lines = lab.as_lines(found)
         if options.json:
             lines = [json.dumps(lab.as_json(found), ensure_ascii=False, indent=2)]

@@ -21,6 +21,7 @@ FRONT_DOORS = {
     "surrogate.fitting.fit",
     "optimize.front_door.minimize",
     "optimize.front_door.maximize",
+    "optimize.suggest_from.suggest_from",
     "optuna_sampler.sampler.BKTFSampler.__init__",
     "integrations.sklearn.BKTFSearchCV.__init__",
     "acquisition.choice.choose",

@@ -96,7 +96,8 @@ def test_a_suggestion_exploits_where_the_expected_value_is_near_the_best(tmp_pat
     points = [np.array([a, 1.0]) for a in (1.0, 5.9, 6.1, 8.0)]
     chosen = [Suggestion(point, None, False) for point in points]
     posterior: Any = Expecting(np.arange(9.0))
-    found = suggest._described(engine, space, posterior, chosen, np.empty((0, 2)))
+    settings = suggest._settings(space, engine, None, chosen)
+    found = suggest._described(engine, space, posterior, settings, np.empty((0, 2)))
     explores, exploits = suggest.EXPLORES, suggest.EXPLOITS
     assert [experiment.reason for experiment in found] == [explores, explores, exploits, exploits]
     assert [experiment.predicted for experiment in found] == [2.0, 6.9, 7.1, 9.0]

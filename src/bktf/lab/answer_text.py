@@ -26,6 +26,7 @@ def as_json(found: Answer) -> dict[str, Any]:
                 "uncertainty": e.uncertainty,
                 "expected_improvement": e.expected_improvement,
                 "reason": e.reason,
+                **({} if e.candidate is None else {"candidate": e.candidate.number}),
             }
             for e in found.experiments
         ],
@@ -54,6 +55,8 @@ def as_rows(found: Answer) -> list[dict[str, str]]:
         row["predicted"] = "" if e.predicted is None else digits(e.predicted, e.uncertainty or 0.0)
         row["uncertainty"] = "" if e.uncertainty is None else f"{e.uncertainty:.2g}"
         row["reason"] = e.reason
+        if e.candidate is not None:  # columns of the pool that the table has, too
+            row |= {k: v for k, v in e.candidate.others.items() if k in found.space.other_columns}
         rows.append(row)
     return rows
 
@@ -74,10 +77,12 @@ def as_lines(found: Answer) -> list[str]:
     units = {**space.units, f"predicted {objective.name}": objective.unit}
     columns = [*space.distributions, f"predicted {objective.name}"]
     heads = [name + (f" [{units[name]}]" if units[name] else "") for name in columns]
-    table = [[*heads, ""]]
+    is_listed = found.experiments[0].candidate is not None
+    table = [[*(["row"] if is_listed else []), *heads, ""]]
     for e in found.experiments:
         cells = [as_text(e.params[name]) if name in e.params else "–" for name in columns[:-1]]
-        table.append([*cells, _prediction(e), e.reason])
+        number = [] if e.candidate is None else [str(e.candidate.number)]
+        table.append([*number, *cells, _prediction(e), e.reason])
     widths = [max(len(cell) for cell in column) for column in zip(*table, strict=True)]
     for row in table:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]

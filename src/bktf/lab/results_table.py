@@ -11,6 +11,7 @@ import math
 import os
 import re
 import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,23 +73,29 @@ def new_header(space: LabSpace) -> tuple[str, ...]:
 def read_table(path: Path, space: LabSpace) -> Table:
     """Read the table; a LabError names the row and the column that are wrong."""
     text = read_text(path)
-    if "\0" in text:
-        problem = "holds zero bytes, so it is not a text file"
-        raise LabError(f"{path.name}: {problem}; save it as “CSV UTF-8”")
     header: tuple[str, ...] = ()
     rows = []
+    for number, where, cells in numbered_cells(text, path.name):
+        if not header:
+            header = _check_header(cells, where, space)
+        else:
+            rows.append(_read_row(cells, number, header, space, where))
+    return Table(path, text, header or new_header(space), tuple(rows))
+
+
+def numbered_cells(text: str, name: str) -> Iterator[tuple[int, str, list[str]]]:
+    """The number of each row that is not empty and no comment, what errors call it, its cells."""
+    if "\0" in text:
+        problem = "holds zero bytes, so it is not a text file"
+        raise LabError(f"{name}: {problem}; save it as “CSV UTF-8”")
     for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        where = f"{path.name}: row {number}"
+        where = f"{name}: row {number}"
         cells = _cells(line, where)
-        if cells[0].startswith("#"):  # a spreadsheet puts a comment with a comma in quotes
-            continue
-        if not header:
-            header = _check_header(cells, where, space)
-        elif any(cells):
-            rows.append(_read_row(cells, number, header, space, where))
-    return Table(path, text, header or new_header(space), tuple(rows))
+        # A spreadsheet puts a comment with a comma in quotes.
+        if any(cells) and not cells[0].startswith("#"):
+            yield number, where, cells
 
 
 def _cells(line: str, where: str) -> list[str]:
@@ -107,19 +114,8 @@ def _cells(line: str, where: str) -> list[str]:
 
 def _check_header(header: list[str], where: str, space: LabSpace) -> tuple[str, ...]:
     """The header, refused where a column is unknown, missing or repeated."""
-    named = header
-    while named and not named[-1]:  # columns that a spreadsheet added at the end, without a name
-        named = named[:-1]
     known = {space.objective.name, *space.distributions, *space.other_columns, *SPECIAL_COLUMNS}
-    for separator, name in ((";", "semicolons"), ("\t", "tabs")):
-        if len(header) == 1 and separator in header[0]:
-            raise LabError(
-                f"{where}: the cells must be separated by commas; this file uses {name}. Save it "
-                "as “CSV (comma separated)”"
-            )
-    for column in named:
-        if named.count(column) > 1:
-            raise LabError(f"{where}: the column {column!r} stands twice in the header")
+    for column in named_columns(header, where):
         if column not in known:
             close = difflib.get_close_matches(column, list(known), 1)
             hint = "if it is yours, name it in other_columns of the space file"
@@ -132,6 +128,46 @@ def _check_header(header: list[str], where: str, space: LabSpace) -> tuple[str, 
     return tuple(header)
 
 
+def named_columns(header: list[str], where: str) -> list[str]:
+    """The columns of a header, refused where one is repeated or commas are missing."""
+    named = header
+    while named and not named[-1]:  # columns that a spreadsheet added at the end, without a name
+        named = named[:-1]
+    for separator, name in ((";", "semicolons"), ("\t", "tabs")):
+        if len(header) == 1 and separator in header[0]:
+            raise LabError(
+                f"{where}: the cells must be separated by commas; this file uses {name}. Save it "
+                "as “CSV (comma separated)”"
+            )
+    for column in named:
+        if named.count(column) > 1:
+            raise LabError(f"{where}: the column {column!r} stands twice in the header")
+    return named
+
+
+def by_column(cells: list[str], header: Sequence[str], where: str) -> dict[str, str]:
+    """The cells of a row by the names of their columns."""
+    if len(cells) != len(header):
+        hint = "Is it half-written?"
+        if len(cells) > len(header):
+            hint = "Is a comma used as decimal point? Write 3.5, not 3,5"
+        wanted = f"must have {len(header)} cells, one per column"
+        raise LabError(f"{where}: {wanted}; it has {len(cells)}. {hint}")
+    return dict(zip(header, cells, strict=True))
+
+
+def read_params(named: dict[str, str], space: LabSpace, where: str) -> dict[str, Any]:
+    """The parameters of an experiment from the cells of its row."""
+    params = {
+        name: read_value(named[name], distribution, f"{where}, column {name!r}")
+        for name, distribution in space.distributions.items()
+        if named[name] or name not in space.space.activations
+    }
+    if space.space.activations:
+        check_active(space.space, params, where)
+    return params
+
+
 def _read_row(
     cells: list[str],
     number: int,
@@ -140,26 +176,14 @@ def _read_row(
     where: str,
 ) -> Row:
     """One experiment from the cells of its row."""
-    if len(cells) != len(header):
-        hint = "Is it half-written?"
-        if len(cells) > len(header):
-            hint = "Is a comma used as decimal point? Write 3.5, not 3,5"
-        wanted = f"must have {len(header)} cells, one per column"
-        raise LabError(f"{where}: {wanted}; it has {len(cells)}. {hint}")
-    by_column = dict(zip(header, cells, strict=True))
-    params = {
-        name: _read_value(by_column[name], distribution, f"{where}, column {name!r}")
-        for name, distribution in space.distributions.items()
-        if by_column[name] or name not in space.space.activations
-    }
-    if space.space.activations:
-        check_active(space.space, params, where)
-    status = by_column.get("status", "").lower()
+    named = by_column(cells, header, where)
+    params = read_params(named, space, where)
+    status = named.get("status", "").lower()
     if status not in STATUSES:
         wanted = "must be empty, done, pending or failed"
         raise LabError(f"{where}, column 'status': {wanted}; got {status!r}")
     objective = space.objective.name
-    text = by_column[objective]
+    text = named[objective]
     failed = text.lower() in FAILED or status in FAILED
     if failed and text and text.lower() not in FAILED:
         raise LabError(
@@ -171,11 +195,11 @@ def _read_row(
             problem = "is empty, but the status says done"
             raise LabError(f"{where}, column {objective!r}: {problem}")
         return Row(number, params, None, failed)
-    result = _read_number(text, f"{where}, column {objective!r}")
+    result = read_number_cell(text, f"{where}, column {objective!r}")
     return Row(number, params, result, False)
 
 
-def _read_number(text: str, where: str) -> float:
+def read_number_cell(text: str, where: str) -> float:
     """A finite number, refused with a hint where it is written in another way."""
     if THOUSANDS.fullmatch(text):
         hint = f"Write {text.replace(',', '')} if the comma groups thousands"
@@ -192,7 +216,7 @@ def _read_number(text: str, where: str) -> float:
     return value
 
 
-def _read_value(text: str, distribution: BaseDistribution, where: str) -> Any:
+def read_value(text: str, distribution: BaseDistribution, where: str) -> Any:
     """The value of a parameter, refused where it is not one of the parameter's values."""
     if isinstance(distribution, CategoricalDistribution):
         for choice in distribution.choices:
@@ -200,12 +224,12 @@ def _read_value(text: str, distribution: BaseDistribution, where: str) -> Any:
             if text == as_text(choice) or (is_number and float(text) == choice):
                 return choice
         if all(not isinstance(c, str) for c in distribution.choices):
-            _read_number(text, where)
+            read_number_cell(text, where)
         allowed = ", ".join(as_text(c) for c in distribution.choices)
         if not text:
             raise LabError(f"{where}: is empty; it must be one of {allowed}")
         raise LabError(f"{where}: must be one of {allowed}; got {text!r}")
-    value = _read_number(text, where)
+    value = read_number_cell(text, where)
     assert isinstance(distribution, FloatDistribution | IntDistribution)
     low, high, step = distribution.low, distribution.high, distribution.step
     if not low <= value <= high:

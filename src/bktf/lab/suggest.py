@@ -17,11 +17,12 @@ from bktf.engine import (
     improvement_baseline,
     make_settings,
 )
+from bktf.lab.candidate_pool import Candidate, CandidatePool, read_candidates
 from bktf.lab.lab_space import LabError, LabSpace, point_of
 from bktf.lab.results_table import Row, Table, read_table, settable
 from bktf.lab.slices import is_continuous
 from bktf.lab.space_file import read_lab_space
-from bktf.spaces import Feasibility, LinearConstraint, Parameter, values_at
+from bktf.spaces import CandidateList, Feasibility, LinearConstraint, Parameter, values_at
 from bktf.surrogate import Posterior
 
 START = "start design"
@@ -40,6 +41,7 @@ class Experiment:
     uncertainty: float | None  # standard deviation of the prediction
     expected_improvement: float | None  # on the best so far, beyond pending rows and those before
     reason: str  # START, EXPLORES or EXPLOITS
+    candidate: Candidate | None = None  # the row of the pool, where there is one
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,14 @@ class Answer:
     notes: tuple[str, ...] = ()  # limitations of the suggestions
 
 
-def answer(space_file: Path, table_file: Path, q: int, seed: int) -> Answer:
-    """The next q experiments; fewer where the space has no more."""
+def answer(
+    space_file: Path, table_file: Path, q: int, seed: int, pool_file: Path | None = None
+) -> Answer:
+    """The next q experiments; fewer where the space, or the pool of candidates, has no more."""
     space = read_lab_space(space_file)
+    pool = None if pool_file is None else read_candidates(pool_file, space)
     try:
-        return _answer(space, table_file, q, seed)
+        return _answer(space, table_file, q, seed, pool)
     except NothingFeasible:
         raise LabError(
             f"{space_file.name}: no experiment was found for which the constraints hold; they "
@@ -67,10 +72,12 @@ def answer(space_file: Path, table_file: Path, q: int, seed: int) -> Answer:
         ) from None
 
 
-def _answer(space: LabSpace, table_file: Path, q: int, seed: int) -> Answer:
+def _answer(
+    space: LabSpace, table_file: Path, q: int, seed: int, pool: CandidatePool | None
+) -> Answer:
     """`answer` with the space read."""
     table = read_table(table_file, space)
-    engine = make_engine(space, seed)
+    engine = make_engine(space, seed, pool)
     history = history_of(table, space.parameters, space.objective)
     done = [row for row in table.rows if row.result is not None]
     best = done[int(history.y.argmax())] if done else None
@@ -78,19 +85,22 @@ def _answer(space: LabSpace, table_file: Path, q: int, seed: int) -> Answer:
     model = engine.learn(history, number)
     chosen = engine.choose_batch(model, number, q)
     if model.posterior is None:
-        points = [_rounded(space, values_at(space.parameters, s.point)) for s in chosen]
-        started = tuple(Experiment(params, None, None, None, START) for params in points)
+        started = tuple(
+            Experiment(params, None, None, None, START, candidate)
+            for params, candidate in _settings(space, engine, pool, chosen)
+        )
         return Answer(space, table, started, best, None)
     shown = engine.learn_to_show(history, number).posterior
     assert shown is not None
-    experiments = _described(engine, space, shown, chosen, history.pending)
+    settings = _settings(space, engine, pool, chosen)
+    experiments = _described(engine, space, shown, settings, history.pending)
     posterior = space.objective.orient_posterior(shown)
     notes = _notes(model, len(history.y), chosen)
     return Answer(space, table, experiments, best, posterior, notes)
 
 
-def make_engine(space: LabSpace, seed: int) -> Engine:
-    """The engine with what the space file says."""
+def make_engine(space: LabSpace, seed: int, pool: CandidatePool | None = None) -> Engine:
+    """The engine with what the space file says; with a pool, its rows are all that may be tried."""
     parameters = space.parameters
     given = {
         "noise_std": space.noise,
@@ -99,8 +109,10 @@ def make_engine(space: LabSpace, seed: int) -> Engine:
         "optimism": space.optimism,
     }
     settings = make_settings("default", given)
-    feasible = None
-    if space.constraints:
+    feasible: Feasibility | CandidateList | None = None
+    if pool is not None:
+        feasible = pool.listed.restricted(space.holds) if space.constraints else pool.listed
+    elif space.constraints:
         linear, complete = linear_constraints(space), space.space.with_constants
         feasible = Feasibility.of_values(parameters, space.holds, complete, linear)
     return Engine(parameters, space.objective, settings, seed, feasible)
@@ -164,6 +176,17 @@ def history_of(
     )
 
 
+def _settings(
+    space: LabSpace, engine: Engine, pool: CandidatePool | None, chosen: list[Suggestion]
+) -> list[tuple[dict[str, Any], Candidate | None]]:
+    """What to set in each suggested experiment, and its row of the pool."""
+    if pool is not None:
+        rows = [pool.row(suggestion.point) for suggestion in chosen]
+        return [(dict(candidate.params), candidate) for candidate in rows]
+    values = [values_at(engine.parameters, suggestion.point) for suggestion in chosen]
+    return [(_rounded(space, params), None) for params in values]
+
+
 def _rounded(space: LabSpace, params: dict[str, Any]) -> dict[str, Any]:
     """All active parameters, rounded to what can be set where ranges and constraints allow it."""
     exact = space.space.with_constants(params)
@@ -180,7 +203,7 @@ def _described(
     engine: Engine,
     space: LabSpace,
     posterior: Posterior,
-    chosen: list[Suggestion],
+    settings: list[tuple[dict[str, Any], Candidate | None]],
     pending: Floats,
 ) -> tuple[Experiment, ...]:
     """Suggestions with what the shown, oriented posterior expects at the rounded values.
@@ -190,8 +213,7 @@ def _described(
     to pending rows and to the suggestions before it.
     """
     parameters = engine.parameters
-    settings = [_rounded(space, values_at(parameters, suggestion.point)) for suggestion in chosen]
-    rows = [point_of(parameters, params) for params in settings]
+    rows = [point_of(parameters, params) for params, _ in settings]
     points = np.array(rows, dtype=float).reshape(-1, len(parameters))
     mean, std = posterior.mean(points), posterior.std(points)
     predicted = space.objective.to_user(mean)
@@ -199,9 +221,10 @@ def _described(
     threshold = best - NEAR_SHARE * (best - np.median(posterior.y))
     baseline = improvement_baseline(posterior, engine.settings)
     experiments = []
-    for i, params in enumerate(settings):
+    for i, (params, candidate) in enumerate(settings):
         before = np.concatenate((pending, points[:i]))
         gain = float(posterior.expected_improvement(points[i : i + 1], baseline, before)[0])
         reason = EXPLOITS if mean[i] >= threshold else EXPLORES
-        experiments.append(Experiment(params, float(predicted[i]), float(std[i]), gain, reason))
+        expected = float(predicted[i]), float(std[i]), gain
+        experiments.append(Experiment(params, *expected, reason, candidate))
     return tuple(experiments)

@@ -13,14 +13,14 @@ from bktf.optimize.argument_checks import Callback, check_keywords, check_storag
 from bktf.optimize.evaluation import Function, Run, evaluate_all, with_value
 from bktf.optimize.result import Result, make_result
 from bktf.optuna_sampler import BKTFSampler, objective_of, parameter_names
-from bktf.spaces import read_space
+from bktf.spaces import Pool, Space, read_pool, read_space
 
 RESULT_NOTE = "bktf: the result of the evaluations before is this exception's attribute `result`"
 
 
 def minimize(
     fn: Function,
-    space: Mapping[str, Any] | Sequence[Any],
+    space: Mapping[str, Any] | Sequence[Any] | None = None,
     n_trials: int | None = 50,
     *,
     seed: int | None = None,
@@ -45,6 +45,8 @@ def minimize(
             ordered one; any Optuna distribution, as FloatDistribution(1e-5, 1.0, log=True).
             A space with conditions is a list: [{"kind": bktf.choices("svm", "net")},
             bktf.when({"kind": "svm"}, C=(0.1, 10.0))]. fn is then given active parameters only.
+            With `candidates`, a table of all that may be tried, it may be left out; then every
+            column is a parameter. Otherwise it describes those columns that are.
         n_trials: evaluations to make now (with `storage`, beyond those that are there); None to go
             on until `timeout`. At most 10 million.
         seed: makes the run reproducible.
@@ -71,7 +73,7 @@ def minimize(
 
 def maximize(
     fn: Function,
-    space: Mapping[str, Any] | Sequence[Any],
+    space: Mapping[str, Any] | Sequence[Any] | None = None,
     n_trials: int | None = 50,
     *,
     seed: int | None = None,
@@ -96,7 +98,7 @@ class Target:
     """The space, the study that stores the trials, and the sampler; as given to `minimize`."""
 
     direction: Direction
-    space: Mapping[str, Any] | Sequence[Any]
+    space: Mapping[str, Any] | Sequence[Any] | None
     seed: int | None
     storage: str | BaseStorage | None
     study_name: str | None
@@ -119,15 +121,31 @@ class Target:
         return study
 
 
+def _read_target(
+    space: Mapping[str, Any] | Sequence[Any] | None, candidates: object
+) -> tuple[Space, Pool | None]:
+    """The space, and the candidates where a table of them was given."""
+    if candidates is not None:
+        pool = read_pool(candidates, space)
+        return pool.space, pool
+    if space is None:
+        raise ValueError(
+            'give a space, as {"x": (0.0, 1.0)}, or candidates, a table of all that may be tried'
+        )
+    return read_space(space), None
+
+
 def _optimize(run: Run, target: Target) -> Result:
     """`minimize` or `maximize`."""
     run = run.checked()
     check_storage(target.storage, target.study_name)
     settings = dict(target.settings)
-    space = read_space(target.space)
+    space, candidates = _read_target(target.space, settings.pop("candidates", None))
     ordinal = space.ordinal | frozenset(parameter_names(settings.pop("ordinal", ())))
     space = space._replace(ordinal=ordinal)
-    sampler = BKTFSampler(seed=target.seed, search_space=space, ordinal=ordinal, **settings)
+    sampler = BKTFSampler(
+        seed=target.seed, search_space=space, ordinal=ordinal, candidates=candidates, **settings
+    )
     parameters = space.modelled
     level = optuna.logging.get_verbosity()
     # Optuna's line for each trial would break the progress bar. With `catch`, its warnings show the

@@ -1,6 +1,6 @@
 """The engine behind Optuna's sampler contract."""
 
-from bktf.optuna_sampler.argument_checks import parameter_names
+from bktf.optuna_sampler.argument_checks import check_seed, parameter_names
 from bktf.optuna_sampler.messages import POOR_SEARCH
 from bktf.optuna_sampler.sampler import BKTFSampler
 from bktf.optuna_sampler.suggesting import suggest_all
@@ -17,6 +17,7 @@ __all__ = [
     "POOR_SEARCH",
     "BKTFSampler",
     "TrialConverter",
+    "check_seed",
     "objective_of",
     "parameter_names",
     "read_all",

@@ -1,6 +1,7 @@
 """Checks of the sampler's arguments and of the studies that it is given."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler
 from optuna.study import Study
 
-from bktf.spaces import Parameter, Space, parameters_of, read_space
+from bktf.spaces import Parameter, Pool, Space, parameters_of, read_pool, read_space
 
 NO_CONSTRAINTS = (
     "BKTFSampler does not take outcome constraints (trial.set_constraint) yet; use `feasible` for "
@@ -57,6 +58,18 @@ def checked_space(
         space = Space(_checked_distributions(search_space), frozenset())
     _check_names(space.distributions, names)
     return space._replace(ordinal=space.ordinal | frozenset(names))
+
+
+def checked_pool(candidates: object, given: Space | None, ordinal: tuple[str, ...]) -> Pool | None:
+    """The candidates, with the space of their columns; None where there is no list."""
+    if candidates is None:
+        return None
+    pool = candidates if isinstance(candidates, Pool) else read_pool(candidates, given)
+    _check_names(pool.space.distributions, ordinal)
+    ordered = pool.space._replace(ordinal=pool.space.ordinal | frozenset(ordinal))
+    pool = replace(pool, space=ordered)
+    pool.candidates  # noqa: B018  rows outside the space, and equal ones, are refused here
+    return pool
 
 
 def _check_names(search_space: Mapping[str, BaseDistribution], names: tuple[str, ...]) -> None:

@@ -6,56 +6,29 @@ reopened from storage continues where it was, and one sampler may serve several 
 preset "paper" keeps the last posterior as a warm start; it may be lost at any time.)
 """
 
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from datetime import datetime
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 from optuna.distributions import BaseDistribution
-from optuna.exceptions import TrialPruned
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from bktf._checks import warn_of_change
-from bktf.engine import Engine, EngineSettings, Objective, make_settings, seed_for
+from bktf.engine import EngineSettings, make_settings, seed_for
 from bktf.optuna_sampler import argument_checks as checks
-from bktf.optuna_sampler.duplicate_avoidance import Question, choose_and_publish
 from bktf.optuna_sampler.former_spellings import changed_meaning, replace_model
-from bktf.optuna_sampler.messages import REPEATS, Messages, independent_text
-from bktf.optuna_sampler.published_parameters import (
-    publish_parameters,
-    read_parameters,
-    space_key,
-)
+from bktf.optuna_sampler.messages import Messages, independent_text
 from bktf.optuna_sampler.study_space import StudySpace
-from bktf.optuna_sampler.trials import (
-    INTERRUPTED,
-    ConvertedTrials,
-    Trials,
-    ends_with_interrupt,
-    fixed_coordinates,
-    kept_values,
-    objective_of,
-    read_all,
-    read_changes,
-    whole_study,
-)
-from bktf.spaces import Feasibility, Parameter, Space, values_at
-from bktf.surrogate import Posterior, Priors
-
-Feasible = Callable[[dict[str, Any]], bool]
-Distributions = dict[str, BaseDistribution]
-Parameters = tuple[Parameter, ...]
-
-CACHES = ("_choosing", "_converted", "_first_reading", "_last_posterior", "_feasibility")
+from bktf.optuna_sampler.study_suggestions import CACHES, Distributions, Feasible, StudySuggestions
+from bktf.optuna_sampler.trials import INTERRUPTED, ends_with_interrupt, read_all, whole_study
+from bktf.spaces import Space
+from bktf.surrogate import Priors
 
 
-class BKTFSampler(BaseSampler):
+class BKTFSampler(StudySuggestions, BaseSampler):
     """An Optuna sampler that models the objective with Bayesian kernelized tensor factorization.
 
     Swap it in for any other sampler of a single-objective study::
@@ -126,6 +99,10 @@ class BKTFSampler(BaseSampler):
         search_space: the distributions by name, where they are known ahead; then the first trials
             belong to the start design, too. A space with conditions is a list of dictionaries and
             `bktf.when(…)`, as in `bktf.minimize`.
+        candidates: a table of all that may be tried: a pandas data frame, a dictionary of columns
+            or a list of dictionaries. Numeric columns are axes, others categories; each trial is
+            one row, and rows are not tried twice. The objective suggests columns by their names.
+            `search_space` may describe columns; those that it does not name are left out then.
         independent_sampler: for parameters that no trial has shown; by default uniform draws.
         warn_independent_sampling: log a line when a parameter is left to the independent sampler
             after the start.
@@ -157,6 +134,7 @@ class BKTFSampler(BaseSampler):
         optimism: float | None = None,
         allow_repeats: bool = False,
         search_space: Mapping[str, BaseDistribution] | Sequence[Any] | Space | None = None,
+        candidates: object = None,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         model: str | None = None,
@@ -165,6 +143,8 @@ class BKTFSampler(BaseSampler):
         ordinal = checks.parameter_names(ordinal)
         checks.check_feasible(feasible)
         given = None if search_space is None else checks.checked_space(search_space, ordinal)
+        self._pool = checks.checked_pool(candidates, given, ordinal)
+        given = given if self._pool is None else self._pool.space
         checks.check_independent(independent_sampler, warn_independent_sampling)
         changes = {
             "n_startup_trials": n_startup_trials, "acquisition": acquisition, "beta": beta,
@@ -197,15 +177,6 @@ class BKTFSampler(BaseSampler):
         sampler._settings = settings
         return sampler
 
-    def _make_caches(self) -> None:
-        """Make the caches, which may be lost at any time, and the lock."""
-        self._choosing = threading.Lock()
-        self._converted = ConvertedTrials()
-        self._first_reading = threading.local()  # of the trial for which the space was inferred
-        self._last_posterior: dict[str, Posterior] = {}  # by study, for a warm start
-        # For the latest parameters and constants, because listing feasible points takes time.
-        self._feasibility: tuple[tuple[Parameters, str], Feasibility] | None = None
-
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the lock and the caches."""
         return {name: value for name, value in self.__dict__.items() if name not in CACHES}
@@ -223,19 +194,6 @@ class BKTFSampler(BaseSampler):
         """The settings of the engine."""
         return self._settings
 
-    def engine(self, parameters: Parameters, objective: Objective, constants: Any) -> Engine:
-        """The engine of this sampler for a space; `feasible` is given the constants as well."""
-        feasibility = None
-        if self._feasible is not None:
-            key = (parameters, repr(constants))
-            cached = self._feasibility  # read once: another thread may ask for another study
-            if cached is None or cached[0] != key:
-                complete = partial(self.space.with_constants, constants)
-                cached = key, Feasibility.of_values(parameters, self._feasible, complete)
-                self._feasibility = cached
-            feasibility = cached[1]
-        return Engine(parameters, objective, self._settings, self._seed, feasibility)
-
     def reseed_rng(self) -> None:
         """Passed on to the independent sampler; suggestions depend on the trial's number."""
         if self._independent_sampler is not None:
@@ -246,6 +204,8 @@ class BKTFSampler(BaseSampler):
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> Distributions:
         """The parameters that are chosen together: those of every finished trial."""
         study = whole_study(study)
+        if self._pool is not None:
+            return {}  # the columns of a row are given one by one, whatever their distributions
         if self.space.is_given:
             return self.space.of(study, {}).distributions
         trials = read_all(study)
@@ -264,44 +224,7 @@ class BKTFSampler(BaseSampler):
             raise checks.several_objectives(study)
         if not search_space:
             return {}
-        trials = self._read_trials(study, trial)
-        if any(t.constraints for t in trials.values()):
-            raise ValueError(checks.NO_CONSTRAINTS)
-        kept = kept_values(study, trial)
-        space = self.space.of(study, trials)
-        # Parameters that a sampler around this one, as PartialFixedSampler, has taken out. The
-        # model needs their values, because other trials have them.
-        left_out = space.distributions.keys() - search_space.keys()
-        if left_out and left_out <= kept.keys():
-            whole = space.distributions.items()
-            search_space = {name: search_space.get(name, d) for name, d in whole}
-        parameters = space.asked_for(search_space, self._ordinal)
-        if self._ordinal:
-            checks.check_ordinal(parameters)
-        if self._ordinal and not self.space.is_given and self.space.is_known(trials):
-            self.messages.mention_unseen_ordinal(study.study_name, self._ordinal, trials.values())
-        converter = self._converted.of(study, parameters)
-        history = converter.history(trials, trial.number, datetime.now())
-        engine = self.engine(parameters, converter.objective, space.constants)
-        if space.is_open or not space.distributions.keys() <= search_space.keys():
-            # The same point with other values of unseen parameters is not a repeat.
-            engine = replace(engine, settings=replace(engine.settings, allow_repeats=True))
-        fixed = fixed_coordinates(kept, parameters)
-        key, name = space_key(parameters), study.study_name
-        published = read_parameters(trials, trial.number, key, self.messages, name)
-        warm_start = self._last_posterior.get(name) if engine.settings.warm_start else published
-        model = engine.learn(history, trial.number, fixed, warm_start)
-        if engine.settings.warm_start and model.posterior is not None:
-            self._last_posterior[name] = model.posterior
-        publish_parameters(study, trial, key, model)
-        self.messages.mention_left_out(name, model)
-        if not self.space.is_given:
-            self.messages.mention_conditions(name, parameters)
-        question = Question(study, trial, trials, converter, engine, model)
-        end_or_repeat = partial(self._end_or_repeat, study, trial)
-        chosen = choose_and_publish(question, self._choosing, self.messages, end_or_repeat)
-        values = values_at(parameters, chosen.point)
-        return {name: value for name, value in values.items() if name not in left_out}
+        return self.suggest_for(study, trial, search_space)
 
     def sample_independent(
         self,
@@ -314,6 +237,8 @@ class BKTFSampler(BaseSampler):
         study = whole_study(study)
         if len(study.directions) > 1:
             raise checks.several_objectives(study)
+        if self._pool is not None:
+            return self.cell_for(study, trial, param_name, param_distribution)
         if self._warn_independent_sampling and self._is_past_start(study, trial):
             text = independent_text(param_name)
             self.messages.say_once("independent", param_name, text)
@@ -347,49 +272,3 @@ class BKTFSampler(BaseSampler):
             except RuntimeError:  # asked and told by hand: there is no loop to stop
                 return
             self.messages.mention_stop(study.study_name, trial.number)
-
-    # --- one suggestion ------------------------------------------------------------------------
-
-    def _read_trials(self, study: Study, trial: FrozenTrial) -> Trials:
-        """All trials; those read to infer the space are only brought up to date."""
-        storage, trial_id, trials = getattr(self._first_reading, "of", (None, None, {}))
-        self._first_reading.of = (None, None, {})
-        if storage is study._storage and trial_id == trial._trial_id:
-            return read_changes(study, trials)
-        return read_all(study)
-
-    def _end_or_repeat(self, study: Study, trial: FrozenTrial) -> None:
-        """Nothing is left: end trial and study; where that cannot be, warn and repeat."""
-        if study._thread_local.in_optimize_loop and self.is_exhausted(study):
-            study.stop()
-            self.messages.mention_stop(study.study_name, trial.number)
-            raise TrialPruned("every point of the search space was tried or is being tried")
-        self.messages.say_once("repeat", study.study_name, REPEATS)
-
-    # --- the space -----------------------------------------------------------------------------
-
-    def _is_past_start(self, study: Study, trial: FrozenTrial) -> bool:
-        """Whether the model is in use by now; it does not see independent parameters."""
-        trials = read_all(study)
-        n_finished = sum(t.state.is_finished() for t in trials.values())
-        n_dims = len(self.space.of(study, trials).distributions)
-        return trial.number > 0 and n_finished >= max(2, self._settings.n_startup(n_dims))
-
-    def is_exhausted(self, study: Study) -> bool:
-        """Whether every point of a finite space that may be tried was tried or is pending.
-
-        Without `search_space` the space is only what trials have shown, so this needs some trials.
-        """
-        trials = read_all(study)
-        space = self.space.of(study, trials)
-        parameters = space.asked_for(space.distributions, self._ordinal)
-        was_taken_out = any(p.activations == () for p in parameters)
-        if space.is_open or not parameters or was_taken_out:  # then nothing is certain
-            return False
-        engine = self.engine(parameters, objective_of(study), space.constants)
-        if not engine.can_be_exhausted(len(trials)) or not self.space.is_known(trials):
-            return False
-        converter = self._converted.of(study, parameters)
-        tried = converter.tried_points(trials, -1)
-        pending = converter.pending_points(trials, -1, datetime.now())
-        return engine.is_exhausted(np.concatenate((tried, pending)))

@@ -15,6 +15,7 @@ from bktf.spaces.branches import (
     points_in,
     values_in,
 )
+from bktf.spaces.candidates import CandidateList, Pool, read_pool, row_values, table_points
 from bktf.spaces.conditions import ALWAYS, INACTIVE, Activation, Condition
 from bktf.spaces.feasible_points import Feasibility, LinearConstraint
 from bktf.spaces.parameters import (
@@ -29,6 +30,7 @@ from bktf.spaces.parameters import (
     values_at,
 )
 from bktf.spaces.user_space import Choices, Space, When, choices, read_space, when
+from bktf.spaces.user_tables import UserTable, column_numbers, read_table
 
 __all__ = [
     "ALWAYS",
@@ -36,18 +38,22 @@ __all__ = [
     "INACTIVE",
     "Activation",
     "Branch",
+    "CandidateList",
     "Choices",
     "Condition",
     "Feasibility",
     "LinearConstraint",
     "Parameter",
+    "Pool",
     "RefinedAxis",
     "Space",
+    "UserTable",
     "When",
     "activation_at",
     "branch_of",
     "can_be_modelled",
     "choices",
+    "column_numbers",
     "deactivate",
     "division_ends",
     "find_branches",
@@ -60,8 +66,12 @@ __all__ = [
     "parents_first",
     "point_at",
     "points_in",
+    "read_pool",
     "read_space",
+    "read_table",
     "refine_axis",
+    "row_values",
+    "table_points",
     "values_at",
     "values_in",
     "when",

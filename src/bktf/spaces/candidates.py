@@ -17,7 +17,7 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from bktf._typing import Bools, Floats
+from bktf._typing import Floats
 from bktf.spaces.conditions import INACTIVE
 from bktf.spaces.parameters import Parameter, is_number, values_at
 from bktf.spaces.user_space import Space, read_space
@@ -129,18 +129,30 @@ def table_points(table: UserTable, parameters: Sequence[Parameter], space: Space
         for i, value in enumerate(table.columns[name]):
             if value is not None and not distribution._contains(_internal(distribution, value)):
                 raise ValueError(_outside(table, i, name, distribution))
-    columns = []
-    for p in parameters:
-        coordinates = []
-        for i, value in enumerate(table.columns[p.name]):
-            coordinate = INACTIVE if value is None else p.coordinate(value)
-            if value is None and p.activations is None:
-                check_complete(table, [p.name])
-            if coordinate is None:
-                raise ValueError(_outside(table, i, p.name, p.distribution))
-            coordinates.append(coordinate)
-        columns.append(coordinates)
+    columns = [_coordinates(table, p) for p in parameters]
     return np.array(columns, dtype=float).reshape(len(parameters), table.n_rows).T.copy()
+
+
+def _coordinates(table: UserTable, p: Parameter) -> list[float]:
+    """The coordinates of a column; INACTIVE where a conditional parameter is empty."""
+    d, values = p.distribution, table.columns[p.name]
+    if isinstance(d, FloatDistribution) and d.step is None and all(map(is_number, values)):
+        numbers = np.array(values, dtype=float)  # of many rows, one by one takes seconds
+        if d.low <= numbers.min() and numbers.max() <= d.high:
+            return list(numbers.tolist())
+    found: dict[Any, float | None] = {}  # of values that were met
+    coordinates = []
+    for i, value in enumerate(values):
+        if value is None and p.activations is None:
+            check_complete(table, [p.name])
+        key = (type(value), value)
+        if key not in found:
+            found[key] = INACTIVE if value is None else p.coordinate(value)
+        coordinate = found[key]
+        if coordinate is None:
+            raise ValueError(_outside(table, i, p.name, p.distribution))
+        coordinates.append(coordinate)
+    return coordinates
 
 
 def _internal(distribution: BaseDistribution, value: Any) -> float:
@@ -170,12 +182,6 @@ def _check_different(table: UserTable, points: Floats, parameters: Sequence[Para
                 f"{table.name}: rows {table.labels[j]!r} and {table.labels[i]!r} are equal in "
                 f"{names}. Leave one of them out, or add a column that tells them apart"
             )
-
-
-def rows_among(points: Floats, others: Floats) -> Bools:
-    """Which of points (n, D) are among others (m, D)."""
-    known = {tuple(row) for row in others.tolist()}
-    return np.array([tuple(row) in known for row in points.tolist()], dtype=bool)
 
 
 def row_values(pool: Pool, row: int) -> dict[str, Any]:

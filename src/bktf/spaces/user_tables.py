@@ -41,7 +41,13 @@ def read_table(table: object, name: str) -> UserTable:
     if hasattr(table, "columns") and hasattr(table, "index") and hasattr(table, "loc"):
         columns, labels = _of_frame(table, name)
     elif isinstance(table, Mapping):
-        columns = {_column_name(key, name): list(values) for key, values in table.items()}
+        # Arrays become lists of Python numbers, many times faster than one by one.
+        columns = {
+            _column_name(key, name): values.tolist()
+            if isinstance(values, np.ndarray)
+            else list(values)
+            for key, values in table.items()
+        }
         sizes = {key: len(values) for key, values in columns.items()}
         if len(set(sizes.values())) > 1:
             raise ValueError(f"{name}: columns must be equally long; got {sizes}")
@@ -83,6 +89,8 @@ def _column_name(name: object, table: str) -> str:
 
 def _scalar(value: object) -> Any:
     """A cell as a Python scalar; None where it is missing."""
+    if type(value) is str:
+        return value or None
     if isinstance(value, np.generic):
         value = value.item()
     is_nan = isinstance(value, float) and math.isnan(value)
