@@ -12,7 +12,7 @@ from bktf.surrogate import GridMoments, Posterior, Priors, RankPosterior, fit, l
 if TYPE_CHECKING:
     from bktf.optimize import Result, maximize, minimize, suggest_from
     from bktf.optuna_sampler import BKTFSampler
-    from bktf.spaces import choices, when
+    from bktf.spaces import choices, mixture, when
 
 # What needs Optuna, whose import takes half a second: loaded on first use.
 _ON_DEMAND = {
@@ -21,6 +21,7 @@ _ON_DEMAND = {
     "choices": "spaces",
     "maximize": "optimize",
     "minimize": "optimize",
+    "mixture": "spaces",
     "suggest_from": "optimize",
     "when": "spaces",
 }
@@ -40,5 +41,5 @@ def __dir__() -> list[str]:
 __all__ = [
     "BKTFSampler", "GridMoments", "LeaveOneOut", "Periodic", "Posterior", "Priors", "RankPosterior",
     "Result", "__version__", "acquisition", "choices", "fit", "leave_one_out", "load", "maximize",
-    "minimize", "suggest_from", "when",
+    "minimize", "mixture", "suggest_from", "when",
 ]  # fmt: skip

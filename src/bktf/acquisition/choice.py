@@ -6,6 +6,7 @@
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,7 @@ from bktf._typing import Floats
 from bktf.acquisition.box_search import search_box
 from bktf.acquisition.choose_arguments import (
     ACQUISITIONS,
+    N_NEAR_INCUMBENTS,
     Domain,
     Question,
     check_acquisition,
@@ -23,7 +25,12 @@ from bktf.acquisition.choose_arguments import (
 from bktf.acquisition.component_scores import component_score, maximum_score
 from bktf.acquisition.found import Found
 from bktf.acquisition.grid_search import search_grid
-from bktf.acquisition.list_search import allowed_points, best_of_list
+from bktf.acquisition.list_search import (
+    PointScores,
+    allowed_points,
+    best_of_list,
+    point_scores,
+)
 from bktf.acquisition.posterior_view import PosteriorLike, PosteriorView, points_of
 from bktf.acquisition.process_scores import (
     given_pending,
@@ -31,6 +38,7 @@ from bktf.acquisition.process_scores import (
     process_box_score,
     process_score,
 )
+from bktf.acquisition.proposal_search import search_proposals
 from bktf.acquisition.scores import BoxScore, ChanceWeighted, GridScore, thresholds_of_draws
 
 __all__ = [
@@ -53,9 +61,10 @@ class Choice:
     value: of the acquisition, in the units of y (for EI with the weights integrated out too, and
         weighted by the chance of success)
     method: "hull", "hull in space", "bounded search", "enumeration", "coordinate ascent",
-        "gradient ascent" or, of a list of points, "comparison"; ", weights integrated out" is added
-        where plain EI was negligible at every cell that was compared; "restricted …" on a grid
-        under restrictions, and "restricted walk" or, on a box, "restricted search" where `is_poor`
+        "gradient ascent", "comparison" of a list of points, or "proposals"; ", weights integrated
+        out" is added where plain EI was negligible at every cell that was compared; "restricted …"
+        on a grid under restrictions, and "restricted walk" or, on a box, "restricted search" where
+        `is_poor`
     exact: whether it is certain that no allowed cell is better
     gap: upper bound on how much better another allowed cell can be, in the units of y; infinity
         without a bound
@@ -105,7 +114,8 @@ def choose(
         feasible: whether a point (D,) may be evaluated; only feasible points are chosen. If it has
             an attribute `points` (N, D), those are all feasible points (None: not known). Up to
             20,000 of them are enumerated instead of searched. With an attribute `is_list` that is
-            true they are compared wherever they lie, on axis points or between them.
+            true they are compared wherever they lie, on axis points or between them. With methods
+            as `proposal_search.Proposals` has, it proposes the points that are compared.
         chance: the probabilities (n,) that evaluations at points (n, D) succeed; the acquisition is
             weighted by them. If it has a method on_axes(axes) that returns the same as a function
             of cells, that one is used.
@@ -194,8 +204,12 @@ def _choose(
     is_ei = question.acquisition == "ei"
     domain = make_domain(view, question, taken)
     if getattr(question.feasible, "is_list", False):
-        listed = allowed_points(question, taken)
-        found = best_of_list(view, question, listed, pending, draw, rng)
+        scores = point_scores(view, question, pending, draw, rng)
+        found = best_of_list(scores, allowed_points(question, taken))
+        point = found.at
+    elif hasattr(question.feasible, "random_points"):
+        scores = point_scores(view, question, pending, draw, rng)
+        found = _search_proposals(view, question, scores, taken, rng)
         point = found.at
     elif _is_searched_as_box(domain):
         found = _search_box(domain, pending, rng)
@@ -210,6 +224,20 @@ def _choose(
     if view.process is not None:  # only a subset of its draws is used, so there is no bound
         return Choice(point, value, found.method, False, math.inf, found.is_thin)
     return Choice(point, value, found.method, found.is_exact, gap, found.is_thin)
+
+
+def _search_proposals(
+    view: PosteriorView,
+    question: Question,
+    scores: PointScores,
+    taken: Floats,
+    rng: np.random.Generator,
+) -> Found:
+    """The best point of a set that proposes its own points."""
+    proposals: Any = question.feasible
+    incumbents = view.best_points(N_NEAR_INCUMBENTS)
+    found = search_proposals(scores.values, proposals, incumbents, taken, question.fixed, rng)
+    return found if found.at is None else replace(found, score=scores.plain(found.score))
 
 
 def _is_searched_as_box(domain: Domain) -> bool:

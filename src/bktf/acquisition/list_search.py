@@ -1,4 +1,4 @@
-"""The best of a list of points, under any acquisition and any kind of draws.
+"""Scores of points anywhere, under any acquisition and any kind of draws; the best of a list.
 
 Where all that may be chosen is a list, its points are compared, and nothing is searched. Under a
 process a long list is screened with few draws first; the most promising are compared with all.
@@ -6,6 +6,7 @@ process a long list is screened with few draws first; the most promising are com
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from bktf.acquisition.found import Found
 from bktf.acquisition.improvement import expected_excess
 from bktf.acquisition.posterior_view import PosteriorView
 from bktf.acquisition.process_scores import given_pending, process_box_score
-from bktf.acquisition.scores import MIN_CHANCE, thresholds_of_draws
+from bktf.acquisition.scores import MIN_CHANCE, BoxScore, thresholds_of_draws
 
 BLOCK = 20_000  # points that are compared together
 MAX_UNSCREENED = 2e7  # correlations with observations up to which no screening is done
@@ -24,22 +25,54 @@ SCREEN_DRAWS, N_SCREENED = 4, 2000  # draws that screen a list, and how many poi
 Scores = Callable[[Floats], Floats]  # of points (n, D) in the user's units
 
 
-def best_of_list(
+class PointScores(NamedTuple):
+    """An acquisition as a function of points anywhere, weighted by the chance of success."""
+
+    values: Scores
+    rough: Scores | None  # the same from few draws, for screening; None where that saves nothing
+    n_work: float  # correlations with observations of one point
+    is_log: bool
+
+    def plain(self, value: float) -> float:
+        """A value that is no logarithm."""
+        return math.exp(value) if self.is_log else value
+
+
+def point_scores(
     view: PosteriorView,
     question: Question,
-    points: Floats,
     pending: Floats,
     draw: int | None,
     rng: np.random.Generator,
-) -> Found:
+) -> PointScores:
+    """The acquisition of a question as a function of points."""
+    if view.process is None or question.acquisition != "ei":
+        score = _score_of_draws(view, question, pending, draw, rng)
+        return PointScores(_weighted(question, view, score, is_log=False), None, 0.0, False)
+    given = given_pending(view, view.best(question.best), pending, rng)
+    few, kept = given.process.thinned(SCREEN_DRAWS)
+    all_draws = process_box_score(given.process, given.thresholds)
+    few_draws = process_box_score(few, given.thresholds[kept])
+
+    def of(score: BoxScore) -> Scores:
+        """A score of points in the user's units."""
+        return _weighted(question, view, lambda some: score.values(view.scaled(some)), is_log=True)
+
+    n_work = given.process.coefficients.size * len(view.grid)
+    return PointScores(of(all_draws), of(few_draws), n_work, True)
+
+
+def best_of_list(scores: PointScores, points: Floats) -> Found:
     """The best of points (N, D) in the user's units; its score is no logarithm."""
     if not len(points):
         return Found(None, -math.inf, "nothing allowed")
-    if view.process is not None and question.acquisition == "ei":
-        return _best_of_process(view, question, points, pending, rng)
-    score = _score_of_draws(view, question, pending, draw, rng)
-    values = _weighted(question, view, points, _in_blocks(score, points), is_log=False)
-    return _found(points, values)
+    is_long = scores.n_work * len(points) > MAX_UNSCREENED and len(points) > N_SCREENED
+    if scores.rough is not None and is_long:
+        rough = _in_blocks(scores.rough, points)
+        points = points[np.argsort(-rough, kind="stable")[:N_SCREENED]]
+    values = _in_blocks(scores.values, points)
+    best = int(values.argmax())
+    return Found(points[best], scores.plain(float(values[best])), "comparison")
 
 
 def allowed_points(question: Question, taken: Floats) -> Floats:
@@ -51,29 +84,6 @@ def allowed_points(question: Question, taken: Floats) -> Floats:
     known = {tuple(row) for row in taken.tolist()}
     kept = points[keep]
     return kept[[tuple(row) not in known for row in kept.tolist()]]
-
-
-def _best_of_process(
-    view: PosteriorView,
-    question: Question,
-    points: Floats,
-    pending: Floats,
-    rng: np.random.Generator,
-) -> Found:
-    """The point with the best log EI, screened where the list is long."""
-    given = given_pending(view, view.best(question.best), pending, rng)
-    process = given.process
-    if process.coefficients.size * points.size > MAX_UNSCREENED and len(points) > N_SCREENED:
-        few, kept = process.thinned(SCREEN_DRAWS)
-        rough = process_box_score(few, given.thresholds[kept])
-        values = _in_blocks(lambda some: rough.values(view.scaled(some)), points)
-        values = _weighted(question, view, points, values, is_log=True)
-        points = points[np.argsort(-values, kind="stable")[:N_SCREENED]]
-    score = process_box_score(process, given.thresholds)
-    values = _in_blocks(lambda some: score.values(view.scaled(some)), points)
-    values = _weighted(question, view, points, values, is_log=True)
-    best = int(values.argmax())
-    return Found(points[best], math.exp(values[best]), "comparison")
 
 
 def _score_of_draws(
@@ -113,20 +123,18 @@ def _in_blocks(score: Scores, points: Floats) -> Floats:
     return np.concatenate([score(points[i : i + BLOCK]) for i in starts])
 
 
-def _weighted(
-    question: Question, view: PosteriorView, points: Floats, values: Floats, is_log: bool
-) -> Floats:
-    """Scores (N,) weighted by the chance of success, where there is one."""
-    if question.chance is None:
-        return values
-    chance = np.clip(_in_blocks(question.chance, points), MIN_CHANCE, 1.0)
-    if is_log:
-        return np.asarray(values + np.log(chance))
+def _weighted(question: Question, view: PosteriorView, score: Scores, is_log: bool) -> Scores:
+    """A score weighted by the chance of success, where there is one."""
+    chance = question.chance
+    if chance is None:
+        return score
     worst = 0.0 if question.acquisition == "ei" else float(view.z.min())
-    return np.asarray(np.where(values > worst, worst + (values - worst) * chance, values))
 
+    def weighted(some: Floats) -> Floats:
+        """Weighted scores (n,) of points (n, D)."""
+        values, weights = score(some), np.clip(chance(some), MIN_CHANCE, 1.0)
+        if is_log:
+            return np.asarray(values + np.log(weights))
+        return np.asarray(np.where(values > worst, worst + (values - worst) * weights, values))
 
-def _found(points: Floats, values: Floats) -> Found:
-    """The best point."""
-    best = int(values.argmax())
-    return Found(points[best], float(values[best]), "comparison")
+    return weighted

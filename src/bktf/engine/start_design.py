@@ -21,8 +21,9 @@ from bktf.spaces import (
 
 Point = tuple[float, ...]
 
+N_PROPOSED = 64  # points of a set that proposes its own, of which the most distant one is tried
 FEW_TRIES = 200  # random points that are tested before a small space is enumerated
-MAX_TRIES = 20_000  # random points that are tested on a large space
+MAX_TRIES = 100_000  # random points that are tested on a large space
 MAX_UNTRIED = 8  # branches that are tried at the end of the start, because nothing was tried there
 ENUMERATE_POINTS = 200_000  # spaces up to this size are enumerated
 NOTHING_FOUND = (
@@ -66,6 +67,9 @@ def start_point(
     known = getattr(feasible, "points", None)
     if known is not None:
         return _nearest_known(known, wanted, taken, settings.allow_repeats, fixed)
+    propose = getattr(feasible, "random_points", None)
+    if propose is not None:
+        return _farthest(parameters, propose(N_PROPOSED, rng, fixed), avoid, settings.allow_repeats)
     first = point_at(parameters, wanted, fixed)
     if is_good(first, settings.allow_repeats):
         return Suggestion(np.array(first), None, False)
@@ -143,6 +147,31 @@ def _nearest_known(
     units = np.stack([(rank + 0.5) / axis.size for rank, axis in zip(ranks, axes, strict=True)], 1)
     nearest = int(((units - wanted) ** 2).sum(axis=1).argmin())
     return Suggestion(left[nearest], None, not len(new))
+
+
+def _farthest(
+    parameters: Sequence[Parameter], proposed: Floats, avoid: Floats, repeats: bool
+) -> Suggestion:
+    """Of proposed points (n, D) the one farthest from those tried; a repeat where all were."""
+    taken = {tuple(row) for row in avoid.tolist()}
+    new = proposed[[repeats or tuple(row) not in taken for row in proposed.tolist()]]
+    if not len(proposed):
+        raise NothingFeasible(NOTHING_FOUND)
+    if not len(new):
+        return Suggestion(proposed[0], None, True)
+    if not len(avoid):
+        return Suggestion(new[0], None, False)
+    square = np.zeros((len(new), len(avoid)))
+    for d, p in enumerate(parameters):
+        difference = np.abs(_finite(new[:, d])[:, None] - _finite(avoid[:, d]))
+        ends = p.ends_or_values()
+        square += (difference > 0) if p.is_unordered else (difference / np.ptp(ends)) ** 2
+    return Suggestion(new[int(square.min(axis=1).argmax())], None, False)
+
+
+def _finite(coordinates: Floats) -> Floats:
+    """Coordinates with 0 for inactive ones."""
+    return np.where(np.isfinite(coordinates), coordinates, 0.0)
 
 
 def _sobol(n_dims: int, number: int, seed: int) -> Floats:

@@ -267,11 +267,12 @@ class Engine:
         inside = points_inside(posterior, pending)
         ask_new = partial(ask, exclude=None if settings.allow_repeats else exclude, pending=inside)
         rng = np.random.default_rng(seed_for(seed, BRANCH_STREAM))
-        parts = [Part(model.fixed, {})]  # a list is compared as a whole
-        if not self._is_list:
+        is_whole = self._is_list or hasattr(self.feasible, "random_points")
+        parts = [Part(model.fixed, {})]  # lists and proposals are compared as a whole
+        if not is_whole:
             parts = parts_to_search(posterior, self.parameters, model.fixed, rng)
         best_over = partial(choose_in_parts, used, parts, settings, inside, rng)
-        region = None if self._is_list else local_region(posterior, number + (position or 0))
+        region = None if is_whole else local_region(posterior, number + (position or 0))
         choice = best_over(ask_new, region)
         if region is not None and (choice.point is None or choice.is_poor):
             choice = best_over(ask_new, None)

@@ -7,7 +7,7 @@ from typing import Any
 from optuna.distributions import BaseDistribution
 
 from bktf.engine import Objective
-from bktf.spaces import INACTIVE, Parameter, Space, only_value
+from bktf.spaces import INACTIVE, Parameter, Space, only_value, sums_to_totals
 
 SPECIAL_COLUMNS = (
     "status",
@@ -67,8 +67,9 @@ class LabSpace:
         return {name: only_value(d) for name, d in self.distributions.items() if d.single()}
 
     def holds(self, params: dict[str, Any]) -> bool:
-        """Whether all constraints hold."""
-        return all(constraint.holds(params) for constraint in self.constraints)
+        """Whether all constraints hold, and mixtures have their totals."""
+        are_met = all(constraint.holds(params) for constraint in self.constraints)
+        return are_met and sums_to_totals(self.space.mixtures, params)
 
 
 def point_of(parameters: tuple[Parameter, ...], params: dict[str, Any]) -> list[float | None]:

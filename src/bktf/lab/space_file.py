@@ -15,7 +15,7 @@ from optuna.distributions import (
 
 from bktf._checks import MAX_RANK
 from bktf.engine import AUTO, Objective, check_optimism
-from bktf.lab.lab_conditions import make_space, read_conditions
+from bktf.lab.lab_conditions import make_space, read_conditions, read_mixture
 from bktf.lab.lab_space import (
     SPECIAL_COLUMNS,
     Constraint,
@@ -94,6 +94,14 @@ values = ["Pd", "Ni", "Cu"]
 factors = { temperature = 1.0, stirring = 0.05 }
 at_most = 150
 
+# A mixture: amounts that sum to a total, with a step where you weigh in whole ones. Components need
+# no table of their own; one with low and high limits the amount.
+# [[mixtures]]
+# parameters = ["resin", "filler", "solvent"]
+# total = 100
+# step = 5
+# max_nonzero = 3          # optional: at most so many are used together
+
 # [model]
 # rank = "auto"            # optional: or inf for a Gaussian process, or a number of components
 # optimism = 1.0           # optional: where nothing is known, expect the average; 0.0: the worst
@@ -115,23 +123,32 @@ def read_lab_space(path: Path) -> LabSpace:
 
 def _read_document(document: dict[str, Any]) -> LabSpace:
     """The space, from what the file holds."""
-    names = {"objective", "parameters", "constraints", "other_columns", "model"}
+    names = {"objective", "parameters", "constraints", "mixtures", "other_columns", "model"}
     check_names(document, names, "the file")
     objective, noise, repeats = _read_objective(read_table_entry(document, "objective"))
-    tables = read_table_entry(document, "parameters")
-    if not tables:
+    tables = read_table_entry(document, "parameters") if "parameters" in document else {}
+    given = enumerate(read_list(document, "mixtures"))
+    mixtures = [read_mixture(entry, i, tables) for i, entry in given]
+    mixed = {name: d for m in mixtures for name, d in m.distributions.items()}
+    if not tables and not mixed:
         raise LabError("needs at least one [parameters.NAME]")
-    distributions, ordinal, units, conditions = {}, set(), {}, {}
+    distributions: dict[str, BaseDistribution] = {}
+    ordinal, units, conditions = set(), dict.fromkeys(mixed, ""), {}
     for parameter, entry in tables.items():
         where = f"[parameters.{parameter}]"
         if not isinstance(entry, dict):
             raise LabError(f"{where} must be a table with a type; got {entry!r}")
         conditions[parameter] = read_conditions(entry, where)
         described = {key: value for key, value in entry.items() if key != "when"}
-        distributions[parameter], is_ordered = _read_parameter(described, where)
+        is_ordered = False
+        if parameter in mixed:
+            distributions[parameter] = mixed[parameter]
+        else:
+            distributions[parameter], is_ordered = _read_parameter(described, where)
         units[parameter] = read_string(entry, "unit", where) if "unit" in entry else ""
         if is_ordered:
             ordinal.add(parameter)
+    distributions |= {name: d for name, d in mixed.items() if name not in distributions}
     if not any(can_be_modelled(d) for d in distributions.values()):
         raise LabError("no parameter has more than one value, so there is nothing to choose")
     others = document.get("other_columns", [])
@@ -147,7 +164,7 @@ def _read_document(document: dict[str, Any]) -> LabSpace:
         repeats=repeats,
         rank=_read_rank(model),
         optimism=_read_optimism(model),
-        space=make_space(distributions, ordinal, conditions),
+        space=make_space(distributions, ordinal, conditions, mixtures),
         units=units,
         constraints=tuple(_read_constraint(e, i, distributions) for i, e in enumerate(entries)),
         other_columns=tuple(others),

@@ -22,7 +22,14 @@ from bktf.lab.lab_space import LabError, LabSpace, point_of
 from bktf.lab.results_table import Row, Table, read_table, settable
 from bktf.lab.slices import is_continuous
 from bktf.lab.space_file import read_lab_space
-from bktf.spaces import CandidateList, Feasibility, LinearConstraint, Parameter, values_at
+from bktf.spaces import (
+    CandidateList,
+    Feasibility,
+    LinearConstraint,
+    MixtureSpace,
+    Parameter,
+    values_at,
+)
 from bktf.surrogate import Posterior
 
 START = "start design"
@@ -109,9 +116,15 @@ def make_engine(space: LabSpace, seed: int, pool: CandidatePool | None = None) -
         "optimism": space.optimism,
     }
     settings = make_settings("default", given)
-    feasible: Feasibility | CandidateList | None = None
+    feasible: Feasibility | CandidateList | MixtureSpace | None = None
+    is_restricted = bool(space.constraints or space.space.mixtures)
     if pool is not None:
-        feasible = pool.listed.restricted(space.holds) if space.constraints else pool.listed
+        complete = space.space.with_constants
+        feasible = pool.listed
+        if is_restricted:
+            feasible = pool.listed.restricted(lambda values: space.holds(complete(values)))
+    elif space.space.mixtures:
+        feasible = MixtureSpace.of(space.space, space.holds, linear_constraints(space))
     elif space.constraints:
         linear, complete = linear_constraints(space), space.space.with_constants
         feasible = Feasibility.of_values(parameters, space.holds, complete, linear)
@@ -195,6 +208,11 @@ def _rounded(space: LabSpace, params: dict[str, Any]) -> dict[str, Any]:
     for name, distribution in distributions.items():
         if is_continuous(space, name):
             short[name] = settable(exact[name], distribution)
+    for m in space.space.mixtures:  # the largest amount takes up what rounding has changed
+        largest = max(m.names, key=lambda name: short[name])
+        rest = sum(short[name] for name in m.names if name != largest)
+        if m.step is None:
+            short[largest] = settable(m.total - rest, distributions[largest])
     fits = all(d._contains(d.to_internal_repr(short[name])) for name, d in distributions.items())
     return short if fits and space.holds(short) else exact
 

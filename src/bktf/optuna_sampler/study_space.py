@@ -9,7 +9,7 @@ from optuna.study import Study
 
 from bktf.optuna_sampler.learned_space import KnownSpace, given_space, learn_space
 from bktf.optuna_sampler.trials import Trials
-from bktf.spaces import Space
+from bktf.spaces import Mixture, Space
 
 Key = tuple["weakref.ref[BaseStorage]", int, int]  # storage, study, number of finished trials
 
@@ -37,6 +37,11 @@ class StudySpace:
     def is_given(self) -> bool:
         """Whether the space was given ahead."""
         return self._given is not None
+
+    @property
+    def mixtures(self) -> tuple[Mixture, ...]:
+        """The mixtures of a space that was given."""
+        return () if self._given is None else self._given.mixtures
 
     def of(self, study: Study, trials: Trials) -> KnownSpace:
         """The space as it was given, or as the finished ones of these trials show it."""

@@ -35,12 +35,22 @@ from bktf.optuna_sampler.trials import (
     read_all,
     read_changes,
 )
-from bktf.spaces import CandidateList, Feasibility, Parameter, Pool, row_values, values_at
+from bktf.spaces import (
+    CandidateList,
+    Feasibility,
+    MixtureSpace,
+    Parameter,
+    Pool,
+    row_values,
+    sums_to_totals,
+    values_at,
+)
 from bktf.surrogate import Posterior
 
 Feasible = Callable[[dict[str, Any]], bool]
 Distributions = dict[str, BaseDistribution]
 Parameters = tuple[Parameter, ...]
+Allowed = Feasibility | CandidateList | MixtureSpace
 
 CACHES = ("_choosing", "_converted", "_first_reading", "_last_posterior", "_feasibility")
 
@@ -63,12 +73,12 @@ class StudySuggestions:
         self._first_reading = threading.local()  # of the trial for which the space was inferred
         self._last_posterior: dict[str, Posterior] = {}  # by study, for a warm start
         # For the latest parameters and constants, because listing feasible points takes time.
-        self._feasibility: tuple[Any, Feasibility | CandidateList] | None = None
+        self._feasibility: tuple[Any, Allowed] | None = None
 
     def engine(self, parameters: Parameters, objective: Objective, constants: Any) -> Engine:
         """The engine of this sampler for a space; `feasible` is given the constants as well."""
-        allowed: Feasibility | CandidateList | None = None
-        if self._feasible is not None or self._pool is not None:
+        allowed: Allowed | None = None
+        if self._feasible is not None or self._pool is not None or self.space.mixtures:
             key = (parameters, repr(constants))
             cached = self._feasibility  # read once: another thread may ask for another study
             if cached is None or cached[0] != key:
@@ -77,16 +87,25 @@ class StudySuggestions:
             allowed = cached[1]
         return Engine(parameters, objective, self._settings, self._seed, allowed)
 
-    def _allowed(self, parameters: Parameters, constants: Any) -> Feasibility | CandidateList:
+    def _allowed(self, parameters: Parameters, constants: Any) -> Allowed:
         """What may be tried."""
-        complete = partial(self.space.with_constants, constants)
+        complete, mixtures = partial(self.space.with_constants, constants), self.space.mixtures
+        feasible = self._feasible
+        if self._pool is None and mixtures:
+            return MixtureSpace(parameters, mixtures, dict(constants), feasible)
         if self._pool is None:
-            assert self._feasible is not None
-            return Feasibility.of_values(parameters, self._feasible, complete)
-        listed, feasible = self._pool.candidates, self._feasible
-        if feasible is None:
+            assert feasible is not None
+            return Feasibility.of_values(parameters, feasible, complete)
+        listed = self._pool.candidates
+        if feasible is None and not mixtures:
             return listed
-        return listed.restricted(lambda values: bool(feasible(complete(values))))
+
+        def allows(values: dict[str, Any]) -> bool:
+            """Whether a candidate may be tried."""
+            whole = complete(values)
+            return sums_to_totals(mixtures, whole) and (feasible is None or bool(feasible(whole)))
+
+        return listed.restricted(allows)
 
     def cell_for(
         self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution

@@ -18,6 +18,7 @@ from bktf.spaces.branches import (
 from bktf.spaces.candidates import CandidateList, Pool, read_pool, row_values, table_points
 from bktf.spaces.conditions import ALWAYS, INACTIVE, Activation, Condition
 from bktf.spaces.feasible_points import Feasibility, LinearConstraint
+from bktf.spaces.mixtures import Mixture, mixture, sums_to_totals
 from bktf.spaces.parameters import (
     CATEGORICAL,
     Parameter,
@@ -29,6 +30,7 @@ from bktf.spaces.parameters import (
     refine_axis,
     values_at,
 )
+from bktf.spaces.proposals import MixtureSpace
 from bktf.spaces.user_space import Choices, Space, When, choices, read_space, when
 from bktf.spaces.user_tables import UserTable, column_numbers, read_table
 
@@ -43,6 +45,8 @@ __all__ = [
     "Condition",
     "Feasibility",
     "LinearConstraint",
+    "Mixture",
+    "MixtureSpace",
     "Parameter",
     "Pool",
     "RefinedAxis",
@@ -60,6 +64,7 @@ __all__ = [
     "has_conditions",
     "is_active_at",
     "is_multiple",
+    "mixture",
     "n_points",
     "only_value",
     "parameters_of",
@@ -71,6 +76,7 @@ __all__ = [
     "read_table",
     "refine_axis",
     "row_values",
+    "sums_to_totals",
     "table_points",
     "values_at",
     "values_in",

@@ -17,6 +17,7 @@ from optuna.distributions import (
 
 from bktf.spaces.branches import activation_at, find_branches, parents_first
 from bktf.spaces.conditions import ALWAYS, Activation, Condition
+from bktf.spaces.mixtures import Mixture
 from bktf.spaces.parameters import (
     Parameter,
     can_be_modelled,
@@ -96,7 +97,7 @@ def when(conditions: Mapping[str, Any], *parts: Any, **parameters: Any) -> When:
 
 WANTED_SPACE = (
     'space must be a dictionary like {"x": (0.0, 1.0)} with at least one parameter, or a list of '
-    "such dictionaries and bktf.when(…)"
+    "such dictionaries, bktf.when(…) and bktf.mixture(…)"
 )
 WANTED_TUPLE = "a tuple must be (low, high), two finite numbers with low ≤ high"
 WANTED_LIST = "a list must hold finite numbers, in order"
@@ -109,6 +110,7 @@ class Space(NamedTuple):
     distributions: dict[str, BaseDistribution]
     ordinal: frozenset[str]
     activations: Mapping[str, tuple[Activation, ...]] = MappingProxyType({})
+    mixtures: tuple[Mixture, ...] = ()
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -176,6 +178,8 @@ def read_space(space: Mapping[str, Any] | Sequence[Any]) -> Space:
     """A search space from what users write; see `bktf.minimize`."""
     given: object = space
     parts: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
+    mixtures = tuple(part for part in parts if isinstance(part, Mixture))
+    parts = [part.distributions if isinstance(part, Mixture) else part for part in parts]
     if (
         not parts
         or not all(isinstance(part, Mapping | When) for part in parts)
@@ -198,7 +202,7 @@ def read_space(space: Mapping[str, Any] | Sequence[Any]) -> Space:
         for name, found in entries.items()
         if any(entry.conditions for entry in found)
     }
-    read = Space(distributions, frozenset(ordinal), activations)
+    read = Space(distributions, frozenset(ordinal), activations, mixtures)
     _check_reached(read)
     return read
 
