@@ -11,7 +11,7 @@ from bktf.surrogate import GridMoments, Posterior, Priors, RankPosterior, fit, l
 
 if TYPE_CHECKING:
     from bktf.optimize import Result, maximize, minimize, suggest_from
-    from bktf.optuna_sampler import BKTFSampler
+    from bktf.optuna_sampler import BKTFSampler, earlier
     from bktf.spaces import choices, mixture, when
 
 # What needs Optuna, whose import takes half a second: loaded on first use.
@@ -19,6 +19,7 @@ _ON_DEMAND = {
     "BKTFSampler": "optuna_sampler",
     "Result": "optimize",
     "choices": "spaces",
+    "earlier": "optuna_sampler",
     "maximize": "optimize",
     "minimize": "optimize",
     "mixture": "spaces",
@@ -40,6 +41,6 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "BKTFSampler", "GridMoments", "LeaveOneOut", "Periodic", "Posterior", "Priors", "RankPosterior",
-    "Result", "__version__", "acquisition", "choices", "fit", "leave_one_out", "load", "maximize",
-    "minimize", "mixture", "suggest_from", "when",
+    "Result", "__version__", "acquisition", "choices", "earlier", "fit", "leave_one_out", "load",
+    "maximize", "minimize", "mixture", "suggest_from", "when",
 ]  # fmt: skip

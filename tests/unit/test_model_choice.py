@@ -21,6 +21,7 @@ from bktf.engine import (
     fold_scores,
     make_settings,
     model_choice,
+    observations,
     settings_to_show,
     suggestion,
 )
@@ -150,7 +151,7 @@ def test_draws_given_a_subset_are_moved_to_the_mode_given_all_that_is_seen(
     spec = model_choice.model_at(math.inf, settings, data)
     few, chosen = model_choice._fit_process(model_choice._subset(seen, 20), warp, spec)
     values = seen.y if chosen is None else chosen.forward(seen.y)
-    mode = model_choice.mode_of(
+    mode = observations.mode_of(
         replace(seen, y=values, start=model_choice.start_at(few)), spec
     ).draws.process
     assert (len(few.y), len(moved.y)) == (20, 30)

@@ -52,9 +52,10 @@ def given_pending(
     observed = np.concatenate((process.observed, process.in_context(scaled)))
     residuals = np.concatenate((process.residuals, drawn), axis=1)
     noise_precision = process.noise_precision
-    process = condition_process(
-        observed, process.on_levels, process.logs, noise_precision, residuals, process.context
+    conditioned = condition_process(
+        observed, process.on_levels, process.logs, noise_precision, residuals
     )
+    process = conditioned._replace(context=process.context, descriptors=process.descriptors)
     return GivenPending(process, thresholds, kept)
 
 

@@ -1,6 +1,9 @@
 """The engine behind every front door: from what was tried to what to try next."""
 
+from bktf.engine.beliefs import Belief, check_expected, make_belief
+from bktf.engine.campaigns import Campaign, make_campaign, with_campaigns
 from bktf.engine.history import ContextAxis, History, NothingFeasible, RelatedValues, Suggestion
+from bktf.engine.learned_model import Model
 from bktf.engine.model_choice import (
     MAX_PARAMETER_POINTS,
     MAX_PROCESS_POINTS,
@@ -22,7 +25,7 @@ from bktf.engine.settings import (
     make_settings,
     seed_for,
 )
-from bktf.engine.suggestion import Engine, Model, improvement_baseline, process_to_publish
+from bktf.engine.suggestion import Engine, improvement_baseline, process_to_publish
 
 __all__ = [
     "AUTO",
@@ -31,6 +34,8 @@ __all__ = [
     "MAX_PROCESS_POINTS",
     "NEEDS_WHOLE_DRAWS",
     "PRESETS",
+    "Belief",
+    "Campaign",
     "ContextAxis",
     "Direction",
     "EarlierProcess",
@@ -44,11 +49,15 @@ __all__ = [
     "RelatedValues",
     "Suggestion",
     "check_choice",
+    "check_expected",
     "check_optimism",
     "fit_surrogate",
     "improvement_baseline",
+    "make_belief",
+    "make_campaign",
     "make_settings",
     "process_to_publish",
     "seed_for",
     "settings_to_show",
+    "with_campaigns",
 ]

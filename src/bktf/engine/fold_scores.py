@@ -13,13 +13,15 @@ N_FOLDS = 5
 
 def warped_score_gain(warped: Posterior, plain: Posterior, warp: Warp, seed: int) -> float:
     """By how much warped values predict left-out observations better, in log density (nats)."""
-    n = len(plain.y)
+    slopes = float(warp.log_slope(plain.y).sum())  # both as densities of plain values
+    return slopes + fold_score(warped, seed) - fold_score(plain, seed)
+
+
+def fold_score(process: Posterior, seed: int) -> float:
+    """Log predictive density of all observations, fold after fold left out."""
+    n = len(process.y)
     fold = np.random.default_rng([seed, n]).permutation(n) % N_FOLDS
-    gain = float(warp.log_slope(plain.y).sum())  # both as densities of plain values
-    for f in range(N_FOLDS):
-        left_out = np.flatnonzero(fold == f)
-        gain += predictive_score(warped, left_out) - predictive_score(plain, left_out)
-    return gain
+    return sum(predictive_score(process, np.flatnonzero(fold == f)) for f in range(N_FOLDS))
 
 
 def predictive_score(process: Posterior, left_out: Ints, n_scored: int | None = None) -> float:

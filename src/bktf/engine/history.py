@@ -5,6 +5,8 @@ Larger is better inside: values are oriented where a history is read (`Objective
 
 from typing import NamedTuple
 
+import numpy as np
+
 from bktf._typing import Floats, Ints
 
 
@@ -25,6 +27,7 @@ class RelatedValues(NamedTuple):
     rows: Ints  # (m,) observation of the history that is of the same trial; −1 for none
     estimates: Ints  # observations of the history that only stand for some of these values
     axes: tuple[ContextAxis, ...]  # (C,)
+    is_trusted: bool = False  # whether they are used before it is known whether they help
 
 
 class History(NamedTuple):
@@ -36,6 +39,7 @@ class History(NamedTuple):
     tried: Floats  # all points that were evaluated, whatever the outcome
     pending: Floats  # points that are being evaluated
     related: RelatedValues | None = None
+    first: Floats = np.empty((0, 0))  # (·, D) points to try first; infinity where any value will do
 
 
 class Suggestion(NamedTuple):

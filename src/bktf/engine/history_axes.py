@@ -9,6 +9,7 @@ import numpy as np
 from bktf._typing import Bools, Floats
 from bktf.engine.history import History
 from bktf.engine.settings import EngineSettings
+from bktf.gaussian_process import Descriptors
 from bktf.spaces import INACTIVE, Parameter, division_ends
 from bktf.surrogate import Posterior, make_axes
 
@@ -70,3 +71,15 @@ def scaled_points(parameters: Sequence[Parameter], settings: EngineSettings, X: 
     # An inactive coordinate is as far from an active one as the ends of an axis, or farther.
     is_inactive = (X == INACTIVE) & ~on_levels(parameters)
     return np.where(is_inactive, AWAY, scaled)
+
+
+def descriptors_of(parameters: Sequence[Parameter]) -> tuple[Descriptors, ...]:
+    """What describes the levels of categories; the last level of a conditional one is inactive."""
+    found = []
+    for d, p in enumerate(parameters):
+        if p.descriptors is not None and p.is_unordered:
+            values = np.array(p.descriptors)
+            if p.activations is not None:
+                values = np.concatenate((values, np.full((1, values.shape[1]), np.inf)))
+            found.append(Descriptors(d, values))
+    return tuple(found)

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bktf.engine.fold_scores import N_FOLDS, warped_score_gain
+from bktf.engine.fold_scores import N_FOLDS, fold_score, warped_score_gain
 from bktf.engine.observation_filters import choose_subset
-from bktf.engine.observations import Observations, fit_oriented
+from bktf.engine.observations import Observations, fit_oriented, mode_of
 from bktf.engine.related_values import better_with_related
 from bktf.engine.settings import AUTO, NEEDS_WHOLE_DRAWS, EngineSettings
 from bktf.gaussian_process import ProcessDraws
@@ -34,7 +34,6 @@ from bktf.surrogate import (
     Posterior,
     ProcessStart,
     Warp,
-    fit_mode,
     make_axes,
     move_to_mode,
     uses_mode,
@@ -87,7 +86,7 @@ def surrogate_rank(
 ) -> float:
     """The rank for a suggestion after `n_started` points were tried or are pending.
 
-    Only infinite rank can use values related to the objective.
+    Only infinite rank can use values related to the objective, and descriptors.
     """
     finite = settings.components.rank
     assert not isinstance(finite, str)
@@ -100,6 +99,7 @@ def surrogate_rank(
     mostly_unordered = 2 * sum(p.is_unordered for p in parameters) > len(parameters)
     # Without offsets components of different branches share nothing.
     is_conditional = has_conditions(parameters)
+    has_related |= any(p.descriptors is not None for p in parameters)
     if size == math.inf or mostly_unordered or is_long or is_conditional or has_related:
         return math.inf
     period = EARLY_PERIOD if n_started < EARLY_POINTS else LATER_PERIOD
@@ -118,9 +118,17 @@ def fit_surrogate(rank: float, settings: EngineSettings, data: Observations) -> 
         return fit_oriented(_subset(data, MAX_PARAMETER_POINTS), spec)
     if not spec.is_process:
         return fit_oriented(data, spec)
+    if data.descriptors and len(data.y) >= 2 * N_FOLDS:
+        # Descriptors count where they help to predict, as one compares plain and warped values.
+        few = _subset(data, MAX_PARAMETER_POINTS)
+        described, bare = fit_oriented(few, spec), fit_oriented(replace(few, descriptors=()), spec)
+        if fold_score(described, data.seed) < fold_score(bare, data.seed):
+            data = replace(data, descriptors=())
     seen = _subset(data, MAX_PROCESS_POINTS)
     used = _subset(seen, MAX_PARAMETER_POINTS)
     posterior, chosen_warp = _fit_process(used, warp, spec)
+    if used is not seen and data.descriptors:
+        return posterior  # of the subset: parameters of descriptors are not moved to another mode
     if used is seen:
 
         def fit_alike(other: Observations) -> Posterior:
@@ -157,13 +165,6 @@ def _fit_process(
     plain = fit_oriented(data, spec)
     is_warped = warped_score_gain(warped, plain, warp, data.seed) > 0.0
     return (warped, warp) if is_warped else (plain, None)
-
-
-def mode_of(data: Observations, spec: ModelSpec) -> Posterior:
-    """The oriented process with the most probable parameters."""
-    objective = data.objective
-    found = fit_mode(spec, data.axes, data.X, objective.to_user(data.y), data.start)
-    return objective.orient_posterior(found)
 
 
 def start_at(posterior: Posterior) -> ProcessStart | None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bktf._typing import Ints
+from bktf._typing import Floats, Ints
 from bktf.engine.fold_scores import N_FOLDS, predictive_score
 from bktf.engine.history import RelatedValues
 from bktf.engine.observations import Observations
@@ -35,9 +35,15 @@ def wide_observations(data: Observations, related: RelatedValues) -> tuple[Obser
     target = np.array([axis.target for axis in related.axes])
     own = np.concatenate((data.X[kept], np.tile(target, (len(kept), 1))), axis=1)
     others = np.concatenate((related.X, related.context), axis=1)
+    # A parameter that related values do not have is inactive there.
+    lacks = [bool(np.isinf(column).any()) for column in related.X.T]
+    axes = [
+        np.append(points, np.inf) if is_missing and np.isfinite(points[-1]) else points
+        for points, is_missing in zip(data.axes, lacks, strict=True)
+    ]
     wide = replace(
         data,
-        axes=[*data.axes, *(axis.points for axis in related.axes)],
+        axes=[*axes, *(axis.points for axis in related.axes)],
         X=np.concatenate((own, others)),
         y=np.concatenate((data.y[kept], related.y)),
         kernels=[*data.kernels, *("categorical" if a.on_levels else None for a in related.axes)],
@@ -84,10 +90,35 @@ def better_with_related(narrow: Posterior, data: Observations, fit: Fit) -> Post
     related = data.related
     if related is None or len(data.y) > MAX_VALUES:
         return narrow
-    if len(data.y) - len(related.estimates) < MIN_VALUES:
+    is_early = len(data.y) - len(related.estimates) < MIN_VALUES
+    if is_early and not related.is_trusted:
         return narrow
     wide = fit_with_related(data, related, fit)
+    if is_early:
+        return wide
     return wide if score_gain(wide, narrow, related, data.seed) > 0.0 else narrow
+
+
+def join_related(first: RelatedValues | None, second: RelatedValues | None) -> RelatedValues | None:
+    """Two kinds of related values together: each is at the target on the axes of the other."""
+    if first is None or second is None:
+        return first if second is None else second
+
+    def at_target(values: RelatedValues, n: int) -> Floats:
+        """The target on the axes of some values, n times."""
+        return np.tile([axis.target for axis in values.axes], (n, 1))
+
+    one = np.concatenate((first.context, at_target(second, len(first.y))), axis=1)
+    other = np.concatenate((at_target(first, len(second.y)), second.context), axis=1)
+    return RelatedValues(
+        X=np.concatenate((first.X, second.X)),
+        context=np.concatenate((one, other)),
+        y=np.concatenate((first.y, second.y)),
+        rows=np.concatenate((first.rows, second.rows)),
+        estimates=np.concatenate((first.estimates, second.estimates)),
+        axes=(*first.axes, *second.axes),
+        is_trusted=first.is_trusted or second.is_trusted,
+    )
 
 
 def of_kept_rows(related: RelatedValues | None, kept: Ints, n: int) -> RelatedValues | None:

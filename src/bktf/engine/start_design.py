@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from bktf.engine.settings import EngineSettings, seed_for
 from bktf.spaces import (
     INACTIVE,
     Parameter,
+    deactivate,
     find_branches,
     has_conditions,
     n_points,
@@ -85,6 +87,43 @@ def start_point(
     if again is None:
         raise NothingFeasible(NOTHING_FOUND)
     return Suggestion(np.array(again), None, True)
+
+
+class _MayTry(Protocol):
+    """What the start needs to know of an engine."""
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]: ...
+
+    @property
+    def feasible(self) -> Callable[[Floats], bool] | None: ...
+
+    @property
+    def settings(self) -> EngineSettings: ...
+
+    @property
+    def seed(self) -> int: ...
+
+
+def first_point(
+    engine: _MayTry, first: Floats, known: Floats, fixed: Mapping[int, float], number: int
+) -> Suggestion | None:
+    """The first of points (n, D) that may be tried and was not; None where there is none.
+
+    Infinite coordinates, which earlier campaigns do not say, are those of the start design.
+    """
+    if not len(first):
+        return None
+    rng = np.random.default_rng(seed_for(engine.seed, number))
+    filled = np.array(point_at(engine.parameters, rng.random(len(engine.parameters)), fixed))
+    taken = {tuple(row) for row in known.tolist()}
+    for wanted in first:
+        point = deactivate(engine.parameters, np.where(np.isfinite(wanted), wanted, filled))
+        agrees = all(point[d] == x for d, x in fixed.items())
+        is_allowed = engine.feasible is None or engine.feasible(point)
+        if agrees and is_allowed and tuple(point.tolist()) not in taken:
+            return Suggestion(point, None, False)
+    return None
 
 
 def untried_branches(parameters: Sequence[Parameter], tried: Floats) -> list[dict[int, float]]:

@@ -7,16 +7,24 @@ what was tried and is pending by then. A fit takes time, and other workers choos
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from bktf._typing import Bools, Floats, Ints
 from bktf.acquisition import Choice, choose
+from bktf.engine.beliefs import Belief, weigh_by_belief
 from bktf.engine.branch_search import Part, choose_in_parts, parts_to_search
 from bktf.engine.history import History, NothingFeasible, Suggestion
-from bktf.engine.history_axes import move_onto_axes, on_levels, points_inside, scaled_points
+from bktf.engine.history_axes import (
+    descriptors_of,
+    move_onto_axes,
+    on_levels,
+    points_inside,
+    scaled_points,
+)
+from bktf.engine.learned_model import Model
 from bktf.engine.local_turns import local_region
 from bktf.engine.model_choice import (
     MAX_PARAMETER_POINTS,
@@ -38,6 +46,7 @@ from bktf.engine.start_design import (
     MAX_UNTRIED,
     NOTHING_FOUND,
     any_left,
+    first_point,
     has_feasible,
     start_point,
     untried_branches,
@@ -53,26 +62,9 @@ from bktf.surrogate import (
 
 N_INCUMBENTS = 4  # best points around which axes are refined
 SUCCESS_MODEL = ModelSpec(rank=2, n_sweeps=150, n_burn_in=100, n_chains=2)
+N_BESIDE_FIRST = 2  # points that fill the space beside the best ones of earlier campaigns
 BRANCH_STREAM = 2  # of a suggestion's seed, for the points that tell branches apart
 MIN_WEIGHT = 1e-100  # chance of success below which an improvement is not divided by it
-
-
-@dataclass(frozen=True, eq=False)
-class Model:
-    """What is learned from a history; no posterior during the start design."""
-
-    tried: Floats  # (n, D) as read
-    history: History  # on the points of the axes; outliers count as failed
-    fixed: Mapping[int, float]  # coordinates that every suggestion keeps, by axis
-    posterior: Posterior | None = None  # oriented, perhaps of warped values
-    chance: Chance | None = None  # of success; None where nothing failed
-    free: frozenset[int] = frozenset()  # axes of continuous parameters
-    n_outliers: int = 0
-    n_values: int = 0  # without outliers
-    n_unseen: int = 0  # values that the surrogate does not see, because there are too many
-    has_fewer_for_parameters: bool = False  # kernel parameters are learned from a subset
-    fit_rank: Callable[[float], Posterior] | None = None  # the surrogate of another rank
-    fitted: dict[float, Posterior] = field(default_factory=dict)  # by rank, where needed so far
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +76,13 @@ class Engine:
     settings: EngineSettings
     seed: int
     feasible: Callable[[Floats], bool] | None = None  # whether a point (D,) may be tried
+    belief: Belief | None = None  # where the optimum is expected
 
     def needs_start(self, history: History) -> bool:
         """Whether the next point belongs to the start design."""
         n_startup, n = self.settings.n_startup(len(self.parameters)), len(history.tried)
+        if history.related is not None and len(history.first):
+            n_startup = min(n_startup, len(history.first) + N_BESIDE_FIRST)
         if not len(history.y) or n < n_startup:
             return True
         return n < n_startup + MAX_UNTRIED and bool(self._untried(history.tried, history.pending))
@@ -144,8 +139,13 @@ class Engine:
         kernels = [p.kernel(settings.categorical) for p in self.parameters]
         log = [p.log for p in self.parameters]
         X, seed = on_axes.X, seed_for(self.seed, number)
-        related = None if to_show else of_kept_rows(history.related, kept, len(history.y))
-        data = Observations(axes, X, y, self.objective, seed, kernels, log, related=related)
+        related = of_kept_rows(history.related, kept, len(history.y))
+        if to_show and related is not None and not related.is_trusted:
+            related = None
+        data = Observations(
+            axes, X, y, self.objective, seed, kernels, log,
+            related=related, descriptors=descriptors_of(self.parameters),
+        )  # fmt: skip
         if isinstance(warm_start, Posterior):
             data = replace(data, warm_start=warm_start)
         elif warm_start is not None:
@@ -230,18 +230,20 @@ class Engine:
         if posterior is None:
             known = np.concatenate((model.tried, tried, pending))
             fixed = model.fixed
+            at_first = first_point(self, model.history.first, known, fixed, number)
+            if at_first is not None:
+                return at_first
             if len(known) >= settings.n_startup(len(self.parameters)):
                 untried = self._untried(known, known[:0])
                 free = [at for at in untried if all(fixed.get(d, x) == x for d, x in at.items())]
                 fixed = {**fixed, **free[0]} if free else fixed
+            number += position or 0
+            if self.belief is not None and number % 2 == 0:
+                believed = self.belief.start_point(number, self.seed, known, self.feasible, fixed)
+                if believed is not None:
+                    return believed
             return start_point(
-                self.parameters,
-                settings,
-                number + (position or 0),
-                self.seed,
-                known,
-                self.feasible,
-                fixed,
+                self.parameters, settings, number, self.seed, known, self.feasible, fixed
             )
         seed = seed_for(self.seed, number)
         if position is not None:
@@ -259,7 +261,7 @@ class Engine:
             settings.acquisition,
             beta=settings.beta,
             feasible=self.feasible,
-            chance=model.chance,
+            chance=weigh_by_belief(model.chance, self.belief, model.n_values),
             best=improvement_baseline(used, settings),
             free=model.free,
             seed=seed,
@@ -284,7 +286,8 @@ class Engine:
         if choice.point is None:
             raise NothingFeasible(NOTHING_FOUND)
         improvement = None
-        if settings.acquisition == "ei" and posterior.rank == math.inf:  # around the average
+        has_belief = self.belief is not None  # then the score is weighted by it
+        if settings.acquisition == "ei" and (posterior.rank == math.inf or has_belief):
             best = improvement_baseline(posterior, settings)
             improvement = float(posterior.expected_improvement(choice.point[None], best, inside)[0])
         elif settings.acquisition == "ei":

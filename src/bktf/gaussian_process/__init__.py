@@ -1,7 +1,11 @@
 """Infinite rank: a Gaussian process with a product kernel, its values integrated out."""
 
 from bktf.gaussian_process.compiled_process import run_sweeps, write_covariance
-from bktf.gaussian_process.conditional_process import ConditionalProcess, condition_process
+from bktf.gaussian_process.conditional_process import (
+    ConditionalProcess,
+    Descriptors,
+    condition_process,
+)
 from bktf.gaussian_process.covariance import LOG_ODDS_HIGH
 from bktf.gaussian_process.elliptical_chain import run_elliptical_chain
 from bktf.gaussian_process.log_posterior import Laplace, LogPosterior
@@ -31,6 +35,7 @@ __all__ = [
     "MAX_PROCESS_GRID",
     "START_NOISE_PRECISION",
     "ConditionalProcess",
+    "Descriptors",
     "Evidence",
     "Laplace",
     "LogPosterior",

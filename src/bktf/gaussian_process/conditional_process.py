@@ -6,10 +6,11 @@ values standardised.
 
 Observations may have C further axes, their *context*: the step of a learning curve at which a value
 was reported, say. Points have D coordinates only; h is asked for in one context, the same for all
-points. So everything that predicts or searches sees D axes.
+points. So everything that predicts or searches sees D axes. Levels of a category may have
+descriptors, numbers that are coordinates on E further axes: they follow from the level.
 
-Notation: n observations, K draws, D axes, C axes of the context, N points. The draw is the first
-index, so that the products over observations are matrix products of each draw.
+Notation: n observations, K draws, D axes, C axes of the context, E of descriptors, N points. The
+draw is the first index, so that the products over observations are matrix products of each draw.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +38,13 @@ MIN_VARIANCE_SHARE = 1e-14
 NO_CONTEXT: Floats = np.empty(0)
 
 
+class Descriptors(NamedTuple):
+    """Numbers that describe the levels of one axis."""
+
+    axis: int
+    values: Floats  # (levels, ·) scaled coordinates on further axes
+
+
 class SharedCoordinates(NamedTuple):
     """Axes on which all points have the same coordinate, and what follows from that."""
 
@@ -47,20 +55,31 @@ class SharedCoordinates(NamedTuple):
 class ConditionalProcess(NamedTuple):
     """The processes of K draws given their observations; all in the model's units."""
 
-    observed: Floats  # (n, D + C) scaled coordinates of the observations
-    on_levels: Bools  # (D + C,)
-    logs: Floats  # (K, D + C + 2) its parameters; see `covariance`
+    observed: Floats  # (n, D + C + E) scaled coordinates of the observations
+    on_levels: Bools  # (D + C + E,)
+    logs: Floats  # (K, D + C + E + 2) its parameters; see `covariance`
     noise_precision: Floats  # (K,)
     residuals: Floats  # (K, n) observations of h: values minus the draw's components, if any
     coefficients: Floats  # (K, n) C⁻¹·residuals, C the covariance of the observations
     roots: Floats  # (K, n, n) lower triangular L⁻¹, where C = L·Lᵀ
     context: Floats = NO_CONTEXT  # (C,) scaled coordinates, in which h is asked for
-    shared: "SharedCoordinates | None" = None  # of all points that h is asked for at
+    descriptors: tuple[Descriptors, ...] = ()
+    shared: SharedCoordinates | None = None  # of all points that h is asked for at
 
     @property
     def n_dims(self) -> int:
         """D."""
-        return int(self.observed.shape[1] - self.context.size)
+        n_described = sum(table.values.shape[1] for table in self.descriptors)
+        return int(self.observed.shape[1] - self.context.size - n_described)
+
+    @property
+    def described_axes(self) -> dict[int, list[int]]:
+        """By axis of levels, the axes of its descriptors."""
+        first, found = self.n_dims + self.context.size, {}
+        for axis, values in self.descriptors:
+            found[axis] = list(range(first, first + values.shape[1]))
+            first += values.shape[1]
+        return found
 
     @property
     def axis_levels(self) -> Bools:
@@ -84,17 +103,26 @@ class ConditionalProcess(NamedTuple):
 
     @property
     def inverse_lengths(self) -> Floats:
-        """√5 / length-scale, or on levels the correlation, (D + C, K)."""
+        """√5 / length-scale, or on levels the correlation, (D + C + E, K)."""
         logs = self.logs[:, :-2]
         correlations, rates = 1.0 / (1.0 + np.exp(-logs)), SQRT5 * np.exp(-logs)
         return np.ascontiguousarray(np.where(self.on_levels, correlations, rates).T)
 
     def table(self, d: int, coords: Floats) -> Floats:
-        """Correlations along an axis between scaled coordinates and the observations, (K, u, n)."""
+        """Correlations along an axis between scaled coordinates and the observations, (K, u, n).
+
+        Those of the descriptors of its levels included.
+        """
         differences = self._differences(d, coords, self.observed[:, d])
         inverse = self.inverse_lengths[d]
         flat = correlations_at(differences, bool(self.on_levels[d]), inverse, self.shares)
-        return flat.reshape(len(self.logs), len(coords), len(self.observed))
+        table = flat.reshape(len(self.logs), len(coords), len(self.observed))
+        for own in self.descriptors:
+            if own.axis == d:
+                values = own.values[coords.astype(np.intp)]
+                for i, e in enumerate(self.described_axes[d]):
+                    table *= self.table(e, values[:, i])
+        return table
 
     def moments(self, tables: Sequence[Floats], index: Ints) -> Moments:
         """Mean and variance of h within each draw, (K, N) each.
@@ -137,14 +165,17 @@ class ConditionalProcess(NamedTuple):
         return (slice(first, first + size) for first in range(0, max(n_points, 1), size))
 
     def in_context(self, points: Floats) -> Floats:
-        """Scaled points (N, D) with the coordinates of the context, (N, D + C)."""
-        if not self.context.size:
+        """Scaled points (N, D) with the context and with descriptors, (N, D + C + E)."""
+        if not self.context.size and not self.descriptors:
             return points
-        return np.concatenate((points, np.tile(self.context, (len(points), 1))), axis=1)
+        levels = [points[:, own.axis].astype(np.intp) for own in self.descriptors]
+        described = [own.values[i] for own, i in zip(self.descriptors, levels, strict=True)]
+        context = np.tile(self.context, (len(points), 1))
+        return np.concatenate((points, context, *described), axis=1)
 
     def covariances(self, first: Floats, second: Floats) -> Floats:
         """Prior covariances of h between scaled points (n, D) and (n2, D), (K, n, n2)."""
-        return self._covariances(first, second, None)
+        return self._covariances(self.in_context(first), self.in_context(second), None)
 
     def covariances_with_observed(self, points: Floats) -> Floats:
         """Prior covariances of h between scaled points (N, D) and the observations, (K, N, n)."""
@@ -158,7 +189,9 @@ class ConditionalProcess(NamedTuple):
         covariance = self._constant(1, len(self.observed))[:, 0]
         for d, coordinate in fixed.items():
             covariance *= self.table(d, np.array([coordinate]))[:, 0]
-        return self._replace(shared=SharedCoordinates(frozenset(fixed), covariance))
+        described = [e for d in fixed for e in self.described_axes.get(d, ())]
+        axes = frozenset((*fixed, *described))
+        return self._replace(shared=SharedCoordinates(axes, covariance))
 
     @property
     def searched_axes(self) -> list[int]:
@@ -176,7 +209,7 @@ class ConditionalProcess(NamedTuple):
         return self._covariances(self.in_context(points), self.observed, slopes), slopes
 
     def _covariances(self, first: Floats, second: Floats, slopes: Floats | None) -> Floats:
-        """`covariances` over as many axes as the points have; writes into `slopes`."""
+        """Covariances between points (·, D + C + E); writes into `slopes`."""
         shared = self.shared if second is self.observed else None
         if shared is None:
             covariance = self._constant(len(first), len(second))
@@ -187,7 +220,7 @@ class ConditionalProcess(NamedTuple):
         flat = covariance.reshape(len(self.logs), -1)
         exponentials, buffer = np.empty_like(flat), np.empty(flat.shape[1])
         shares, inverse = self.shares, self.inverse_lengths
-        for d, levels in enumerate(self.on_levels[: first.shape[1]].tolist()):
+        for d, levels in enumerate(self.on_levels.tolist()):
             if d in skipped:
                 continue
             differences = self._differences(d, first[:, d], second[:, d])
@@ -294,7 +327,6 @@ def condition_process(
     logs: Floats,
     noise_precision: Floats,
     residuals: Floats,
-    context: Floats = NO_CONTEXT,
 ) -> ConditionalProcess:
     """The process of K draws with these parameters, given its noisy observations (K, n)."""
     from scipy.linalg.lapack import dpotrf, dtrtri  # heavy: `import bktf` must not pay for it
@@ -319,5 +351,5 @@ def condition_process(
     solved = roots @ residuals[:, :, None]
     coefficients = (roots.transpose(0, 2, 1) @ solved)[:, :, 0]
     return ConditionalProcess(
-        observed, on_levels, logs, noise_precision, residuals, coefficients, roots, context
+        observed, on_levels, logs, noise_precision, residuals, coefficients, roots
     )

@@ -61,7 +61,8 @@ class Result:
         if not self._parameters:
             raise ValueError(NOTHING_TO_MODEL)
         converter = TrialConverter(self._parameters, objective_of(self.study))
-        return converter.history(read_all(self.study), -1, datetime.now())
+        history = converter.history(read_all(self.study), -1, datetime.now())
+        return self._sampler.with_earlier(history, self._engine)
 
     @functools.cached_property
     def _model(self) -> Model:

@@ -1,6 +1,7 @@
 """The engine behind Optuna's sampler contract."""
 
 from bktf.optuna_sampler.argument_checks import check_seed, parameter_names
+from bktf.optuna_sampler.earlier_results import EarlierTable, earlier
 from bktf.optuna_sampler.messages import POOR_SEARCH
 from bktf.optuna_sampler.sampler import BKTFSampler
 from bktf.optuna_sampler.suggesting import suggest_all
@@ -16,8 +17,10 @@ __all__ = [
     "INTERRUPTED",
     "POOR_SEARCH",
     "BKTFSampler",
+    "EarlierTable",
     "TrialConverter",
     "check_seed",
+    "earlier",
     "objective_of",
     "parameter_names",
     "read_all",

@@ -72,6 +72,14 @@ def checked_pool(candidates: object, given: Space | None, ordinal: tuple[str, ..
     return pool
 
 
+def check_expected_names(space: Space, expected: Mapping[str, Any]) -> None:
+    """Refuse a belief about what is no parameter."""
+    for name in expected:
+        if name not in space.distributions:
+            known = ", ".join(map(repr, space.distributions))
+            raise ValueError(f"expected_optimum names {name!r}; the space has {known}")
+
+
 def _check_names(search_space: Mapping[str, BaseDistribution], names: tuple[str, ...]) -> None:
     """Refuse ordinal names that a space does not have, or that are no categories."""
     unknown = sorted(set(names) - set(search_space))

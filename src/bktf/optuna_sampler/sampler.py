@@ -17,8 +17,9 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from bktf._checks import warn_of_change
-from bktf.engine import EngineSettings, make_settings, seed_for
+from bktf.engine import EngineSettings, check_expected, make_belief, make_settings, seed_for
 from bktf.optuna_sampler import argument_checks as checks
+from bktf.optuna_sampler.earlier_results import check_earlier
 from bktf.optuna_sampler.former_spellings import changed_meaning, replace_model
 from bktf.optuna_sampler.messages import Messages, independent_text
 from bktf.optuna_sampler.study_space import StudySpace
@@ -103,6 +104,13 @@ class BKTFSampler(StudySuggestions, BaseSampler):
             or a list of dictionaries. Numeric columns are axes, others categories; each trial is
             one row, and rows are not tried twice. The objective suggests columns by their names.
             `search_space` may describe columns; those that it does not name are left out then.
+        earlier: results of other materials, machines or data sets: a list of Optuna studies of the
+            same direction and of `bktf.earlier(table, target=…)`. How far they agree with this
+            study is learned; parameters may be missing or further ones. Their best points are tried
+            first.
+        expected_optimum: where you expect the optimum, by parameter: (centre, standard deviation),
+            a dictionary from levels to weights, or an object with a method `pdf`. It counts less
+            with every trial.
         independent_sampler: for parameters that no trial has shown; by default uniform draws.
         warn_independent_sampling: log a line when a parameter is left to the independent sampler
             after the start.
@@ -135,6 +143,8 @@ class BKTFSampler(StudySuggestions, BaseSampler):
         allow_repeats: bool = False,
         search_space: Mapping[str, BaseDistribution] | Sequence[Any] | Space | None = None,
         candidates: object = None,
+        earlier: Sequence[Any] | None = None,
+        expected_optimum: Mapping[str, Any] | None = None,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         model: str | None = None,
@@ -145,6 +155,11 @@ class BKTFSampler(StudySuggestions, BaseSampler):
         given = None if search_space is None else checks.checked_space(search_space, ordinal)
         self._pool = checks.checked_pool(candidates, given, ordinal)
         given = given if self._pool is None else self._pool.space
+        self._earlier = check_earlier(earlier)
+        self._expected = {} if expected_optimum is None else check_expected(expected_optimum)
+        if given is not None:
+            make_belief(given.modelled, self._expected)  # refuses what a parameter cannot be
+            checks.check_expected_names(given, self._expected)
         checks.check_independent(independent_sampler, warn_independent_sampling)
         changes = {
             "n_startup_trials": n_startup_trials, "acquisition": acquisition, "beta": beta,

@@ -16,9 +16,18 @@ from optuna.exceptions import TrialPruned
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from bktf.engine import Engine, EngineSettings, Objective
+from bktf.engine import (
+    Campaign,
+    Engine,
+    EngineSettings,
+    History,
+    Objective,
+    make_belief,
+    with_campaigns,
+)
 from bktf.optuna_sampler import argument_checks as checks
 from bktf.optuna_sampler.duplicate_avoidance import Question, choose_and_publish
+from bktf.optuna_sampler.earlier_results import EarlierTable, campaigns_of
 from bktf.optuna_sampler.messages import REPEATS, Messages
 from bktf.optuna_sampler.published_parameters import (
     publish_parameters,
@@ -52,7 +61,9 @@ Distributions = dict[str, BaseDistribution]
 Parameters = tuple[Parameter, ...]
 Allowed = Feasibility | CandidateList | MixtureSpace
 
-CACHES = ("_choosing", "_converted", "_first_reading", "_last_posterior", "_feasibility")
+CACHES = (
+    "_choosing", "_converted", "_first_reading", "_last_posterior", "_feasibility", "_campaigns",
+)  # fmt: skip
 
 
 class StudySuggestions:
@@ -63,6 +74,8 @@ class StudySuggestions:
     _ordinal: frozenset[str]
     _feasible: Feasible | None
     _pool: Pool | None  # the candidates, where a list of them was given
+    _earlier: tuple[Study | EarlierTable, ...]
+    _expected: dict[str, Any]  # where the optimum is expected, by parameter
     space: StudySpace
     messages: Messages
 
@@ -72,6 +85,7 @@ class StudySuggestions:
         self._converted = ConvertedTrials()
         self._first_reading = threading.local()  # of the trial for which the space was inferred
         self._last_posterior: dict[str, Posterior] = {}  # by study, for a warm start
+        self._campaigns: tuple[Objective, tuple[Campaign, ...]] | None = None
         # For the latest parameters and constants, because listing feasible points takes time.
         self._feasibility: tuple[Any, Allowed] | None = None
 
@@ -85,7 +99,16 @@ class StudySuggestions:
                 cached = key, self._allowed(parameters, constants)
                 self._feasibility = cached
             allowed = cached[1]
-        return Engine(parameters, objective, self._settings, self._seed, allowed)
+        belief = make_belief(parameters, self._expected)
+        return Engine(parameters, objective, self._settings, self._seed, allowed, belief)
+
+    def with_earlier(self, history: History, engine: Engine) -> History:
+        """The history with the results of earlier campaigns."""
+        if not self._earlier:
+            return history
+        if self._campaigns is None or self._campaigns[0] != engine.objective:
+            self._campaigns = engine.objective, campaigns_of(self._earlier, engine.objective)
+        return with_campaigns(history, engine.parameters, self._campaigns[1])
 
     def _allowed(self, parameters: Parameters, constants: Any) -> Allowed:
         """What may be tried."""
@@ -169,6 +192,7 @@ class StudySuggestions:
         key, name = space_key(parameters), study.study_name
         published = read_parameters(trials, trial.number, key, self.messages, name)
         warm_start = self._last_posterior.get(name) if engine.settings.warm_start else published
+        history = self.with_earlier(history, engine)
         model = engine.learn(history, trial.number, fixed, warm_start)
         if engine.settings.warm_start and model.posterior is not None:
             self._last_posterior[name] = model.posterior

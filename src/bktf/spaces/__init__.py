@@ -15,7 +15,14 @@ from bktf.spaces.branches import (
     points_in,
     values_in,
 )
-from bktf.spaces.candidates import CandidateList, Pool, read_pool, row_values, table_points
+from bktf.spaces.candidates import (
+    CandidateList,
+    Pool,
+    column_distributions,
+    read_pool,
+    row_values,
+    table_points,
+)
 from bktf.spaces.conditions import ALWAYS, INACTIVE, Activation, Condition
 from bktf.spaces.feasible_points import Feasibility, LinearConstraint
 from bktf.spaces.mixtures import Mixture, mixture, sums_to_totals
@@ -25,6 +32,7 @@ from bktf.spaces.parameters import (
     RefinedAxis,
     can_be_modelled,
     is_multiple,
+    is_number,
     only_value,
     parameters_of,
     refine_axis,
@@ -57,6 +65,7 @@ __all__ = [
     "branch_of",
     "can_be_modelled",
     "choices",
+    "column_distributions",
     "column_numbers",
     "deactivate",
     "division_ends",
@@ -64,6 +73,7 @@ __all__ = [
     "has_conditions",
     "is_active_at",
     "is_multiple",
+    "is_number",
     "mixture",
     "n_points",
     "only_value",

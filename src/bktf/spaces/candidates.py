@@ -85,7 +85,7 @@ def read_pool(candidates: object, described: object = None, more: Sequence[UserT
         raise ValueError(f"{table.name} has no columns; it must have at least one")
     if described is None:
         check_complete(table, list(table.columns))
-        space = read_space(_column_entries([table, *more]))
+        space = read_space(column_distributions([table, *more]))
     else:
         space = described if isinstance(described, Space) else read_space(described)  # type: ignore[arg-type]
         for name in space.distributions:
@@ -97,7 +97,7 @@ def read_pool(candidates: object, described: object = None, more: Sequence[UserT
     return Pool(table, space)
 
 
-def _column_entries(tables: Sequence[UserTable]) -> dict[str, BaseDistribution]:
+def column_distributions(tables: Sequence[UserTable]) -> dict[str, BaseDistribution]:
     """The distribution of each column of the first table, over the values of all tables."""
     found: dict[str, BaseDistribution] = {}
     for name in tables[0].columns:

@@ -55,6 +55,8 @@ class Parameter:
     ordinal: bool = False
     # Where it is active; None: everywhere, and it was active in all trials
     activations: tuple[Activation, ...] | None = None
+    # Of a category, by choice: numbers in [0, 1] that describe it
+    descriptors: tuple[tuple[float, ...], ...] | None = None
 
     @property
     def parents(self) -> frozenset[str]:
@@ -276,11 +278,12 @@ def parameters_of(
     distributions: Mapping[str, BaseDistribution],
     ordinal: Iterable[str],
     activations: Mapping[str, tuple[Activation, ...]] | None = None,
+    descriptors: Mapping[str, tuple[tuple[float, ...], ...]] | None = None,
 ) -> tuple[Parameter, ...]:
     """The parameters of a search space, in its order, with the conditions of some of them."""
-    ordered, conditions = set(ordinal), activations or {}
+    ordered, conditions, described = set(ordinal), activations or {}, descriptors or {}
     return tuple(
-        Parameter(name, d, name in ordered, conditions.get(name))
+        Parameter(name, d, name in ordered, conditions.get(name), described.get(name))
         for name, d in distributions.items()
     )
 

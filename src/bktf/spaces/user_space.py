@@ -17,6 +17,7 @@ from optuna.distributions import (
 
 from bktf.spaces.branches import activation_at, find_branches, parents_first
 from bktf.spaces.conditions import ALWAYS, Activation, Condition
+from bktf.spaces.descriptors import scaled_descriptors
 from bktf.spaces.mixtures import Mixture
 from bktf.spaces.parameters import (
     Parameter,
@@ -34,13 +35,19 @@ class Choices:
 
     values: tuple[Any, ...]
     ordered: bool
+    descriptors: tuple[tuple[float, ...], ...] | None = None  # by value, scaled to [0, 1]
 
 
-def choices(*values: Any, ordered: bool = False) -> Choices:
+def choices(*values: Any, ordered: bool = False, descriptors: object = None) -> Choices:
     """A parameter that takes one of these values (strings, numbers, booleans or None).
 
     With ordered=True neighbouring values are taken to behave alike, as in
     choices("low", "medium", "high", ordered=True).
+
+    Descriptors are numbers that describe each value: values with similar numbers are taken to
+    behave alike as far as the data agree, so that values that nobody has tried are predicted. They
+    are a dictionary from values to lists, or dictionaries, of numbers, or a pandas data frame whose
+    index has the values.
     """
     if len(values) == 1 and isinstance(values[0], list | tuple | set | frozenset | range):
         given = type(values[0]).__name__
@@ -54,7 +61,11 @@ def choices(*values: Any, ordered: bool = False) -> Choices:
             if value == other:
                 pair = f"{other!r} and {value!r}"
                 raise ValueError(f"choices must differ; got {pair}, which count as equal")
-    return Choices(tuple(values), bool(ordered))
+    if descriptors is None:
+        return Choices(tuple(values), bool(ordered))
+    if ordered:
+        raise ValueError("descriptors are for categories without an order; leave ordered out")
+    return Choices(tuple(values), False, scaled_descriptors(values, descriptors, "descriptors"))
 
 
 @dataclass(frozen=True)
@@ -111,11 +122,13 @@ class Space(NamedTuple):
     ordinal: frozenset[str]
     activations: Mapping[str, tuple[Activation, ...]] = MappingProxyType({})
     mixtures: tuple[Mixture, ...] = ()
+    descriptors: Mapping[str, tuple[tuple[float, ...], ...]] = MappingProxyType({})
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """All parameters, those with a single value included."""
-        return parameters_of(self.distributions, self.ordinal, self.activations)
+        found = self.distributions, self.ordinal, self.activations, self.descriptors
+        return parameters_of(*found)
 
     def parents_first(self) -> list[Parameter]:
         """All parameters in an order in which each comes after those that it depends on."""
@@ -145,7 +158,7 @@ class Space(NamedTuple):
             for name, found in self.activations.items()
             if name in inside
         }
-        return parameters_of(inside, self.ordinal, activations)
+        return parameters_of(inside, self.ordinal, activations, self.descriptors)
 
 
 def _without(others: Mapping[str, Parameter], activation: Activation) -> list[Activation]:
@@ -172,6 +185,7 @@ class _Entry(NamedTuple):
     distribution: BaseDistribution
     is_ordered: bool
     conditions: tuple[tuple[str, Any], ...]  # name and what was written of it
+    descriptors: tuple[tuple[float, ...], ...] | None = None
 
 
 def read_space(space: Mapping[str, Any] | Sequence[Any]) -> Space:
@@ -202,7 +216,12 @@ def read_space(space: Mapping[str, Any] | Sequence[Any]) -> Space:
         for name, found in entries.items()
         if any(entry.conditions for entry in found)
     }
-    read = Space(distributions, frozenset(ordinal), activations, mixtures)
+    descriptors = {
+        name: found[0].descriptors
+        for name, found in entries.items()
+        if found[0].descriptors is not None
+    }
+    read = Space(distributions, frozenset(ordinal), activations, mixtures, descriptors)
     _check_reached(read)
     return read
 
@@ -233,7 +252,9 @@ def _collect(
         if not isinstance(name, str):
             raise ValueError(f"names in a space must be strings; got {name!r}")
         distribution, is_ordered = _read_entry(name, entry)
-        entries.setdefault(name, []).append(_Entry(distribution, is_ordered, conditions))
+        described = entry.descriptors if isinstance(entry, Choices) else None
+        found = _Entry(distribution, is_ordered, conditions, described)
+        entries.setdefault(name, []).append(found)
 
 
 def _joined(name: str, entries: Sequence[_Entry]) -> BaseDistribution:

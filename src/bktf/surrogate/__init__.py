@@ -2,10 +2,12 @@
 
 from bktf.surrogate.fit_process import ProcessStart, uses_mode
 from bktf.surrogate.fitting import (
+    add_descriptors,
     around_mean,
     fit,
     fit_mode,
     fit_model,
+    fold_descriptors,
     in_context,
     move_to_mode,
 )
@@ -26,11 +28,13 @@ __all__ = [
     "RankPosterior",
     "RunOptions",
     "Warp",
+    "add_descriptors",
     "around_mean",
     "check_rank",
     "fit",
     "fit_mode",
     "fit_model",
+    "fold_descriptors",
     "in_context",
     "load",
     "make_axes",

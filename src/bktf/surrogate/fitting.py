@@ -11,7 +11,7 @@ from bktf._checks import warn_of_change
 from bktf._typing import Floats
 from bktf.acquisition import Draws
 from bktf.axis_kernels import Kernel, check_points
-from bktf.gaussian_process import ProcessDraws
+from bktf.gaussian_process import Descriptors, ProcessDraws
 from bktf.surrogate.fit_components import WarmStart, fit_components
 from bktf.surrogate.fit_process import (
     ProcessStart,
@@ -219,6 +219,46 @@ def move_to_mode(posterior: Posterior, mode: Posterior) -> Posterior:
     data = Data(mode.grid, mode.X, values, None)
     draws = condition_draws(data, moved, noise_precision, posterior.seed)
     return replace(mode, spec=posterior.spec, seed=posterior.seed, draws=draws)
+
+
+def add_descriptors(
+    spec: ModelSpec,
+    axes: Sequence[Floats],
+    X: Floats,
+    descriptors: Sequence[Descriptors],
+) -> tuple[ModelSpec, list[Floats], Floats]:
+    """A process with one more axis for each descriptor of levels; their values follow from X.
+
+    The spec names a kernel and a scale for each axis. Values of descriptors lie in [0, 1]; an
+    inactive level has inactive descriptors.
+    """
+    assert isinstance(spec.kernel, Sequence)
+    assert isinstance(spec.log, Sequence)
+    wide, columns = list(axes), []
+    for own in descriptors:
+        level = X[:, own.axis]
+        is_active = np.isfinite(level)
+        index = np.where(is_active, level, 0.0).astype(np.intp)
+        for values in own.values.T:
+            points = np.unique(values[np.isfinite(values)])
+            wide.append(points if is_active.all() else np.append(points, np.inf))
+            columns.append(np.where(is_active, values[index], np.inf))
+    more = len(columns)
+    kernels, log = [*spec.kernel, *[None] * more], [*spec.log, *[False] * more]
+    return replace(spec, kernel=kernels, log=log), wide, np.column_stack((X, *columns))
+
+
+def fold_descriptors(
+    posterior: Posterior, spec: ModelSpec, descriptors: Sequence[Descriptors]
+) -> Posterior:
+    """The posterior of `add_descriptors` as a function of levels, without the further axes."""
+    draws = posterior.draws
+    assert isinstance(draws, ProcessDraws)
+    n_dims = len(posterior.grid) - sum(own.values.shape[1] for own in descriptors)
+    process = draws.process._replace(descriptors=tuple(descriptors))
+    grid = posterior.grid[:n_dims]
+    seen = replace(draws, axes=grid, process=process)
+    return replace(posterior, grid=grid, X=posterior.X[:, :n_dims], spec=spec, draws=seen)
 
 
 def in_context(posterior: Posterior, n: int, context: Sequence[float]) -> Posterior:
