@@ -16,9 +16,10 @@ import pytest
 
 from bktf import lab
 from bktf.cli import main
+from bktf.lab.example_file import EXAMPLE
 from bktf.lab.lab_space import LabError
 from bktf.lab.results_table import read_table
-from bktf.lab.space_file import EXAMPLE, read_lab_space
+from bktf.lab.space_file import read_lab_space
 from seeds import seeded
 
 SPACE = """

@@ -9,8 +9,9 @@ import pytest
 
 from bktf.cli import main
 from bktf.engine import fit_surrogate, make_settings
+from bktf.lab.example_file import EXAMPLE
 from bktf.lab.lab_space import LabError
-from bktf.lab.space_file import EXAMPLE, read_lab_space
+from bktf.lab.space_file import read_lab_space
 from bktf.lab.suggest import Answer, answer, make_engine
 from seeds import seeded
 

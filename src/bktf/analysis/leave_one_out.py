@@ -58,6 +58,12 @@ def leave_one_out(posterior: Posterior, *, index: Sequence[int] | None = None) -
             'leave_one_out refits one rank; the posterior is of rank="auto". Fit the rank that you '
             "want to check, as in bktf.fit(…, rank=2)"
         )
+    process = posterior.draws.process
+    if process is not None and (process.context.size or process.descriptors):
+        raise ValueError(
+            "leave_one_out refits the observations that a posterior shows; this one also knows "
+            "earlier campaigns or descriptors of categories. Fit without them to check the rest"
+        )
     n = len(posterior.y)
     if n < 2:
         raise ValueError(f"leave_one_out needs at least 2 observations; the posterior has {n}")

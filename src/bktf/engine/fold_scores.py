@@ -24,6 +24,17 @@ def fold_score(process: Posterior, seed: int) -> float:
     return sum(predictive_score(process, np.flatnonzero(fold == f)) for f in range(N_FOLDS))
 
 
+def level_score(process: Posterior, axis: int, seed: int) -> float:
+    """The same with all observations of some levels of an axis left out together.
+
+    It tells how well levels are predicted that nobody has tried.
+    """
+    levels, of_row = np.unique(process.X[:, axis], return_inverse=True)
+    fold = np.random.default_rng([seed, levels.size]).permutation(levels.size) % N_FOLDS
+    parts = [np.flatnonzero(fold[of_row] == f) for f in range(min(N_FOLDS, levels.size))]
+    return sum(predictive_score(process, part) for part in parts)
+
+
 def predictive_score(process: Posterior, left_out: Ints, n_scored: int | None = None) -> float:
     """Log predictive density of observations as if they had been left out.
 

@@ -21,12 +21,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bktf.engine.fold_scores import N_FOLDS, fold_score, warped_score_gain
+from bktf.engine.fold_scores import N_FOLDS, level_score, warped_score_gain
 from bktf.engine.observation_filters import choose_subset
 from bktf.engine.observations import Observations, fit_oriented, mode_of
 from bktf.engine.related_values import better_with_related
 from bktf.engine.settings import AUTO, NEEDS_WHOLE_DRAWS, EngineSettings
-from bktf.gaussian_process import ProcessDraws
+from bktf.gaussian_process import Descriptors, ProcessDraws
 from bktf.spaces import Parameter, has_conditions, n_points
 from bktf.surrogate import (
     ChainLengths,
@@ -119,11 +119,7 @@ def fit_surrogate(rank: float, settings: EngineSettings, data: Observations) -> 
     if not spec.is_process:
         return fit_oriented(data, spec)
     if data.descriptors and len(data.y) >= 2 * N_FOLDS:
-        # Descriptors count where they help to predict, as one compares plain and warped values.
-        few = _subset(data, MAX_PARAMETER_POINTS)
-        described, bare = fit_oriented(few, spec), fit_oriented(replace(few, descriptors=()), spec)
-        if fold_score(described, data.seed) < fold_score(bare, data.seed):
-            data = replace(data, descriptors=())
+        data = replace(data, descriptors=_helpful_descriptors(data, spec))
     seen = _subset(data, MAX_PROCESS_POINTS)
     used = _subset(seen, MAX_PARAMETER_POINTS)
     posterior, chosen_warp = _fit_process(used, warp, spec)
@@ -140,6 +136,17 @@ def fit_surrogate(rank: float, settings: EngineSettings, data: Observations) -> 
     values = seen.y if chosen_warp is None else chosen_warp.forward(seen.y)
     start = start_at(posterior) if seen.start is None else seen.start
     return move_to_mode(posterior, mode_of(replace(seen, y=values, start=start), spec))
+
+
+def _helpful_descriptors(data: Observations, spec: ModelSpec) -> tuple[Descriptors, ...]:
+    """The descriptors where they help to predict levels that are left out; otherwise none."""
+    few = _subset(data, MAX_PARAMETER_POINTS)
+    described, bare = fit_oriented(few, spec), fit_oriented(replace(few, descriptors=()), spec)
+    gain = sum(
+        level_score(described, axis, data.seed) - level_score(bare, axis, data.seed)
+        for axis, _ in data.descriptors
+    )
+    return data.descriptors if gain >= 0.0 else ()
 
 
 def _fit_process(

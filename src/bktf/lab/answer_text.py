@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from bktf.lab.example_file import EXAMPLE
 from bktf.lab.lab_space import LabError, as_text
 from bktf.lab.results_table import Row, new_header
 from bktf.lab.slice_plot import plot_slices
 from bktf.lab.slices import digits, in_picture, in_words, slices, value_text
-from bktf.lab.space_file import EXAMPLE, read_lab_space
+from bktf.lab.space_file import read_lab_space
 from bktf.lab.suggest import START, Answer, Experiment
 
 START_NOTE = "(the start design fills the space; predictions come when there are results enough)"

@@ -1,6 +1,7 @@
 """The records of the lab loop: the space of an experiment, its constraints and its objective."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ class LabSpace:
     units: dict[str, str]
     constraints: tuple[Constraint, ...]
     other_columns: tuple[str, ...]
+    earlier: tuple[Path, ...] = ()  # tables of earlier campaigns
+    expected: Mapping[str, Any] = field(default_factory=dict)  # where the optimum is expected
 
     @property
     def distributions(self) -> dict[str, BaseDistribution]:

@@ -14,7 +14,8 @@ from optuna.distributions import (
 )
 
 from bktf._checks import MAX_RANK
-from bktf.engine import AUTO, Objective, check_optimism
+from bktf.engine import AUTO, Objective, check_optimism, make_belief
+from bktf.lab.further_knowledge import read_descriptors, read_earlier_files, read_expected
 from bktf.lab.lab_conditions import make_space, read_conditions, read_mixture
 from bktf.lab.lab_space import (
     SPECIAL_COLUMNS,
@@ -32,80 +33,8 @@ from bktf.lab.toml_entries import (
     read_string,
     read_table_entry,
 )
-from bktf.spaces import can_be_modelled
+from bktf.spaces import Space, can_be_modelled
 from bktf.surrogate import check_rank
-
-EXAMPLE = """\
-# What the experiment can vary, what is measured, and what must hold. Read by `bktf suggest`;
-# nothing in it is executed.
-#
-# The table beside it (results.csv) has one row per experiment. Leave the result empty while the
-# experiment is running, and write failed if it fails. Two equal rows are a repeated measurement.
-# The columns predicted, uncertainty and reason are filled in with suggestions. A column status may
-# say pending, done or failed. A line of the table that begins with # is a comment.
-
-other_columns = ["operator", "note"]   # columns of the table that are yours: kept, not read
-
-[objective]
-name = "yield"             # the column of the table that holds the result
-direction = "maximize"     # or "minimize"
-unit = "%"                 # optional
-# noise = 0.5              # optional: standard deviation of one measurement, where you know it
-# repeats = true           # optional: let suggestions repeat a point, for noisy experiments
-
-[parameters.temperature]
-type = "float"             # any number from low to high
-low = 20
-high = 120
-unit = "°C"
-
-[parameters.time]
-type = "float"
-low = 0.5
-high = 48
-log = true                 # measured on a logarithmic scale: 1 → 2 is as far as 10 → 20
-unit = "h"
-
-[parameters.stirring]
-type = "int"               # whole numbers; with a step, only low, low + step, …
-low = 100
-high = 1000
-step = 50
-unit = "rpm"
-
-[parameters.dose]
-type = "ordered"           # exactly these values, in this order
-values = [0.1, 0.2, 0.5, 1.0]
-unit = "mol"
-
-[parameters.catalyst]
-type = "category"          # one of these, in no order
-values = ["Pd", "Ni", "Cu"]
-
-# A parameter that only some experiments have: `when` names others and a value, a list of values, or
-# {at_least = …, at_most = …}. Its cell stays empty in all other rows.
-# [parameters.ligand]
-# type = "category"
-# values = ["A", "B"]
-# when = { catalyst = ["Pd", "Ni"] }
-
-# Linear constraints: the sum of factor × parameter must be at most, or at least, a number.
-[[constraints]]
-factors = { temperature = 1.0, stirring = 0.05 }
-at_most = 150
-
-# A mixture: amounts that sum to a total, with a step where you weigh in whole ones. Components need
-# no table of their own; one with low and high limits the amount.
-# [[mixtures]]
-# parameters = ["resin", "filler", "solvent"]
-# total = 100
-# step = 5
-# max_nonzero = 3          # optional: at most so many are used together
-
-# [model]
-# rank = "auto"            # optional: or inf for a Gaussian process, or a number of components
-# optimism = 1.0           # optional: where nothing is known, expect the average; 0.0: the worst
-"""
 
 
 def read_lab_space(path: Path) -> LabSpace:
@@ -116,15 +45,15 @@ def read_lab_space(path: Path) -> LabSpace:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise LabError(f"{path.name}: not valid TOML: {error}") from None
     try:
-        return _read_document(document)
+        return _read_document(document, path.parent)
     except LabError as error:
         raise LabError(f"{path.name}: {error}") from None
 
 
-def _read_document(document: dict[str, Any]) -> LabSpace:
-    """The space, from what the file holds."""
+def _read_document(document: dict[str, Any], folder: Path) -> LabSpace:
+    """The space, from what the file holds; other files that it names are in its folder."""
     names = {"objective", "parameters", "constraints", "mixtures", "other_columns", "model"}
-    check_names(document, names, "the file")
+    check_names(document, names | {"earlier", "expected_optimum"}, "the file")
     objective, noise, repeats = _read_objective(read_table_entry(document, "objective"))
     tables = read_table_entry(document, "parameters") if "parameters" in document else {}
     given = enumerate(read_list(document, "mixtures"))
@@ -134,17 +63,25 @@ def _read_document(document: dict[str, Any]) -> LabSpace:
         raise LabError("needs at least one [parameters.NAME]")
     distributions: dict[str, BaseDistribution] = {}
     ordinal, units, conditions = set(), dict.fromkeys(mixed, ""), {}
+    descriptors: dict[str, Any] = {}
     for parameter, entry in tables.items():
         where = f"[parameters.{parameter}]"
         if not isinstance(entry, dict):
             raise LabError(f"{where} must be a table with a type; got {entry!r}")
         conditions[parameter] = read_conditions(entry, where)
-        described = {key: value for key, value in entry.items() if key != "when"}
+        described = {k: v for k, v in entry.items() if k not in ("when", "descriptors")}
         is_ordered = False
         if parameter in mixed:
             distributions[parameter] = mixed[parameter]
         else:
             distributions[parameter], is_ordered = _read_parameter(described, where)
+        if "descriptors" in entry:
+            d = distributions[parameter]
+            if is_ordered or not isinstance(d, CategoricalDistribution):
+                raise LabError(f'{where} descriptors are for the type "category"')
+            file = folder / read_string(entry, "descriptors", where)
+            numbers = read_descriptors(file, parameter, d.choices)
+            descriptors |= {} if numbers is None else {parameter: numbers}
         units[parameter] = read_string(entry, "unit", where) if "unit" in entry else ""
         if is_ordered:
             ordinal.add(parameter)
@@ -158,17 +95,37 @@ def _read_document(document: dict[str, Any]) -> LabSpace:
     entries = read_list(document, "constraints")
     model = read_table_entry(document, "model") if "model" in document else {}
     check_names(model, {"rank", "optimism"}, "[model]")
+    beliefs = document.get("expected_optimum", {})
+    expected = read_expected(beliefs) if isinstance(beliefs, dict) else {}
+    space = make_space(distributions, ordinal, conditions, mixtures)
+    space = space._replace(descriptors=descriptors)
+    _check_expected(space, expected)
+    earlier = read_table_entry(document, "earlier") if "earlier" in document else None
     return LabSpace(
         objective=objective,
         noise=noise,
         repeats=repeats,
         rank=_read_rank(model),
         optimism=_read_optimism(model),
-        space=make_space(distributions, ordinal, conditions, mixtures),
+        space=space,
         units=units,
         constraints=tuple(_read_constraint(e, i, distributions) for i, e in enumerate(entries)),
         other_columns=tuple(others),
+        earlier=() if earlier is None else read_earlier_files(earlier, folder),
+        expected=expected,
     )
+
+
+def _check_expected(space: Space, expected: dict[str, Any]) -> None:
+    """Refuse an expected optimum of what is no parameter, or that it cannot have."""
+    for name in expected:
+        if name not in space.distributions:
+            hint = nearest_name(name, space.distributions)
+            raise LabError(f"[expected_optimum] {name!r} is not a parameter{hint}")
+    try:
+        make_belief(space.modelled, expected)
+    except ValueError as error:
+        raise LabError(str(error)) from None
 
 
 def _read_objective(table: dict[str, Any]) -> tuple[Objective, float | None, bool]:

@@ -15,9 +15,12 @@ from bktf.engine import (
     Objective,
     Suggestion,
     improvement_baseline,
+    make_belief,
     make_settings,
+    with_campaigns,
 )
 from bktf.lab.candidate_pool import Candidate, CandidatePool, read_candidates
+from bktf.lab.further_knowledge import read_campaign
 from bktf.lab.lab_space import LabError, LabSpace, point_of
 from bktf.lab.results_table import Row, Table, read_table, settable
 from bktf.lab.slices import is_continuous
@@ -84,8 +87,10 @@ def _answer(
 ) -> Answer:
     """`answer` with the space read."""
     table = read_table(table_file, space)
+    campaigns = [read_campaign(path, space) for path in space.earlier]
     engine = make_engine(space, seed, pool)
     history = history_of(table, space.parameters, space.objective)
+    history = with_campaigns(history, space.parameters, campaigns)
     done = [row for row in table.rows if row.result is not None]
     best = done[int(history.y.argmax())] if done else None
     number = len(table.rows)
@@ -128,7 +133,8 @@ def make_engine(space: LabSpace, seed: int, pool: CandidatePool | None = None) -
     elif space.constraints:
         linear, complete = linear_constraints(space), space.space.with_constants
         feasible = Feasibility.of_values(parameters, space.holds, complete, linear)
-    return Engine(parameters, space.objective, settings, seed, feasible)
+    belief = make_belief(parameters, space.expected)
+    return Engine(parameters, space.objective, settings, seed, feasible, belief)
 
 
 def _notes(model: Model, n_results: int, chosen: list[Suggestion]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from bktf.spaces.candidates import (
     table_points,
 )
 from bktf.spaces.conditions import ALWAYS, INACTIVE, Activation, Condition
+from bktf.spaces.descriptors import scaled_descriptors
 from bktf.spaces.feasible_points import Feasibility, LinearConstraint
 from bktf.spaces.mixtures import Mixture, mixture, sums_to_totals
 from bktf.spaces.parameters import (
@@ -86,6 +87,7 @@ __all__ = [
     "read_table",
     "refine_axis",
     "row_values",
+    "scaled_descriptors",
     "sums_to_totals",
     "table_points",
     "values_at",

@@ -19,7 +19,13 @@ from bktf._typing import Floats
 from bktf.acquisition import Draws
 from bktf.axis_kernels import MATERN32, MATERN52, Axis, AxisKernel, dense
 from bktf.components import ComponentDraws, ResidualDraws
-from bktf.gaussian_process import Evidence, ProcessDraws, condition_process, n_logs
+from bktf.gaussian_process import (
+    Descriptors,
+    Evidence,
+    ProcessDraws,
+    condition_process,
+    n_logs,
+)
 from bktf.surrogate.fit_components import add_residual_process
 from bktf.surrogate.fit_ranks import spec_of_rank
 from bktf.surrogate.model_spec import AUTO_RANK, FLAGS, ModelSpec
@@ -85,8 +91,18 @@ def _contents(posterior: PosteriorFields) -> tuple[dict[str, Any], dict[str, NDA
         arrays[f"axis_{d}"] = axis.points
         if axis.kernel.covariance is not None:
             arrays[f"covariance_{d}"] = axis.kernel.covariance
-    if posterior.draws.process is not None:
-        arrays["process_logs"] = posterior.draws.process.logs
+    process = posterior.draws.process
+    if process is not None:
+        arrays["process_logs"] = process.logs
+    if process is not None and (process.context.size or process.descriptors):
+        # Observations that are not shown, and axes that are none of the posterior's.
+        arrays["process_observed"] = process.observed
+        arrays["process_values"] = process.residuals[0]
+        arrays["process_on_levels"] = process.on_levels
+        arrays["process_context"] = process.context
+        arrays["described_axes"] = np.array([d for d, _ in process.descriptors], dtype=int)
+        for i, (_, values) in enumerate(process.descriptors):
+            arrays[f"descriptors_{i}"] = values
     if not spec.is_process and not isinstance(ranks, RankDraws):
         components = posterior.draws.components
         arrays |= {name: getattr(components, name) for name in COMPONENT_ARRAYS}
@@ -182,14 +198,25 @@ def _draws(
 ) -> ComponentDraws | ProcessDraws | ResidualDraws:
     """The draws of a file."""
     logs = arrays.get("process_logs")
-    if logs is not None and logs.shape != (len(arrays["noise_precision"]), n_logs(len(grid))):
+    observed = arrays.get("process_observed")
+    n_axes = len(grid) if observed is None else observed.shape[1]
+    if logs is not None and logs.shape != (len(arrays["noise_precision"]), n_logs(n_axes)):
         raise ValueError(f"process_logs has shape {logs.shape}")
     if spec.is_process:
-        scaled = np.stack([axis.scale(arrays["X"][:, d]) for d, axis in enumerate(grid)], axis=1)
         on_levels = np.array([axis.kernel.on_levels for axis in grid])
+        if observed is None:
+            columns = [axis.scale(arrays["X"][:, d]) for d, axis in enumerate(grid)]
+            observed = np.stack(columns, axis=1)
+        else:
+            on_levels, values = arrays["process_on_levels"], arrays["process_values"]
         residuals = np.repeat(values[None], len(arrays["process_logs"]), axis=0)
         parameters = arrays["process_logs"], arrays["noise_precision"]
-        process = condition_process(scaled, on_levels, *parameters, residuals)
+        process = condition_process(observed, on_levels, *parameters, residuals)
+        described = enumerate(arrays.get("described_axes", np.empty(0, dtype=int)).tolist())
+        process = process._replace(
+            context=arrays.get("process_context", process.context),
+            descriptors=tuple(Descriptors(d, arrays[f"descriptors_{i}"]) for i, d in described),
+        )
         return ProcessDraws(grid, process, seed)
     components = ComponentDraws(
         axes=grid,
