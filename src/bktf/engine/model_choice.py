@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bktf.engine.fold_scores import N_FOLDS, level_score, warped_score_gain
+from bktf.engine.fold_scores import N_FOLDS, fold_score, level_score, warped_score_gain
 from bktf.engine.observation_filters import choose_subset
 from bktf.engine.observations import Observations, fit_oriented, mode_of
 from bktf.engine.related_values import better_with_related
@@ -139,14 +139,16 @@ def fit_surrogate(rank: float, settings: EngineSettings, data: Observations) -> 
 
 
 def _helpful_descriptors(data: Observations, spec: ModelSpec) -> tuple[Descriptors, ...]:
-    """The descriptors where they help to predict levels that are left out; otherwise none."""
+    """The descriptors where they help to predict levels and values that are left out, or none."""
     few = _subset(data, MAX_PARAMETER_POINTS)
+
+    def score(process: Posterior) -> float:
+        """How well a process predicts what is left out: some values, and whole levels."""
+        by_level = [level_score(process, axis, data.seed) for axis, _ in data.descriptors]
+        return fold_score(process, data.seed) + sum(by_level) / len(by_level)
+
     described, bare = fit_oriented(few, spec), fit_oriented(replace(few, descriptors=()), spec)
-    gain = sum(
-        level_score(described, axis, data.seed) - level_score(bare, axis, data.seed)
-        for axis, _ in data.descriptors
-    )
-    return data.descriptors if gain >= 0.0 else ()
+    return data.descriptors if score(described) >= score(bare) else ()
 
 
 def _fit_process(

@@ -1,0 +1,1 @@
+"""What experimenters have: earlier campaigns, beliefs, descriptors, mixtures, candidate lists."""
