@@ -14,7 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +154,6 @@ def _rank_of_choice(seed: int) -> int:
     return 1 + int((gains > gains[(left == chosen).all(axis=1)][0]).sum())
 
 
-@cache
 def _reactions(path: Path) -> tuple[list[dict[str, Any]], list[float]]:
     with path.open(encoding="utf-8") as file:
         rows: list[dict[str, Any]] = list(csv.DictReader(file))
