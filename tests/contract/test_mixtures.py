@@ -124,6 +124,21 @@ def test_feasible_fixed_values_pending_points_and_exhaustion_work_with_mixtures(
     assert len(chosen) == 5
 
 
+def test_a_thin_nonlinear_set_is_found() -> None:
+    """A ten-thousandth of the box: with 100,000 points it is missed with probability 5e-5."""
+
+    def is_thin(p: dict[str, Any]) -> bool:
+        return abs(p["x"] * p["y"] - 0.25) < 3.6e-5
+
+    space = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
+    result = bktf.minimize(
+        lambda p: p["x"] + p["y"], space, n_trials=7, seed=seeded(9), feasible=is_thin,
+        n_startup_trials=3,
+    )  # fmt: skip
+    assert all(is_thin(t.params) for t in result.study.trials)
+    assert len({tuple(t.params.values()) for t in result.study.trials}) == 7
+
+
 def test_conditions_and_mixtures_stand_side_by_side() -> None:
     space = [
         bktf.mixture("a", "b", "c"),

@@ -21,6 +21,7 @@ from conftest import ROOT
 from studies.comparison import __main__ as comparison
 from studies.conditional import __main__ as conditional
 from studies.conditional import sharing
+from studies.experimenters import __main__ as experimenters
 from studies.finite_rank import __main__ as finite_rank
 from studies.lines import Line, append_line, key_of, read_lines
 from studies.migration import RENAMED_EXPERIMENTS, RENAMED_FILES, main, take_over
@@ -57,6 +58,7 @@ def redrawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     by_run |= pruning.STUDY.tables(read_lines(pruning.STUDY.path))
     by_run |= predictions.tables(read_lines(predictions.LINES))
     by_run |= {"tree_cost": tree_cost_table(read_lines(TREE_COST_LINES))}
+    by_run |= experimenters.tables(read_lines(experimenters.LINES))
     by_run |= sharing.tables(read_lines(sharing.LINES))
     for name, table in by_run.items():
         (folder / "tables" / f"{name}.md").write_text(table + "\n", encoding="utf-8")
