@@ -252,8 +252,8 @@ MUTATIONS = (
     Mutation(
         name="warped densities without the slope",
         file="engine/fold_scores.py",
-        old="gain = float(warp.log_slope(plain.y).sum())",
-        new="gain = 0.0",
+        old="slopes = float(warp.log_slope(plain.y).sum())",
+        new="slopes = 0.0",
         breaks="densities of warped and of plain values are compared in different units",
         tests=CHOICE,
     ),
@@ -666,8 +666,8 @@ MUTATIONS = (
     Mutation(
         name="start design without the seed",
         file="engine/suggestion.py",
-        old="number + (position or 0),\n                self.seed,",
-        new="number + (position or 0),\n                0,",
+        old="self.parameters, settings, number, self.seed, known",
+        new="self.parameters, settings, number, 0, known",
         breaks="every seed has the same start design",
         tests=SAMPLER,
     ),
@@ -761,7 +761,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="conditional parameters do not make a point new",
-        file="optuna_sampler/sampler.py",
+        file="optuna_sampler/study_suggestions.py",
         old="replace(engine.settings, allow_repeats=True)",
         new="replace(engine.settings, allow_repeats=False)",
         breaks="a point is refused although parameters outside the model make it another trial",
@@ -769,7 +769,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="enqueued values not heard",
-        file="optuna_sampler/sampler.py",
+        file="optuna_sampler/study_suggestions.py",
         old="fixed = fixed_coordinates(kept, parameters)",
         new="fixed: dict[int, float] = {}",
         breaks="the other parameters of an enqueued trial are chosen as if it were free",
@@ -1344,8 +1344,8 @@ MUTATIONS = (
     Mutation(
         name="pending points teach nothing",
         file="acquisition/process_scores.py",
-        old="        observed, process.on_levels, process.logs, noise_precision, residuals, process.context\n",
-        new="        process.observed, process.on_levels, process.logs, noise_precision, process.residuals, process.context\n",
+        old="        observed, process.on_levels, process.logs, noise_precision, residuals\n",
+        new="        process.observed, process.on_levels, process.logs, noise_precision, process.residuals\n",
         breaks="the points of a batch of a process come to lie together",
         tests=GAUSSIAN_PROCESS,
     ),
@@ -1688,8 +1688,8 @@ MUTATIONS = (
     Mutation(
         name="a batch with one Sobol point",
         file="engine/suggestion.py",
-        old="                number + (position or 0),",
-        new="                number,",
+        old="            number += position or 0\n",
+        new="",
         breaks="all but the first point of a start batch are random",
         tests=LAB,
     ),
