@@ -128,7 +128,7 @@ def test_a_thin_nonlinear_set_is_found() -> None:
     """A ten-thousandth of the box: with 100,000 points it is missed with probability 5e-5."""
 
     def is_thin(p: dict[str, Any]) -> bool:
-        return abs(p["x"] * p["y"] - 0.25) < 3.6e-5
+        return bool(abs(p["x"] * p["y"] - 0.25) < 3.6e-5)
 
     space = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
     result = bktf.minimize(

@@ -2,9 +2,10 @@
 
 The acquisition is multiplied by the density to the power STRENGTH / n after n values, as πBO does
 (Hvarfner et al., 2022): at first the search stays where the optimum is expected, and later the data
-decide. Half of the start design is drawn from the density.
+decide. Some points of the start design are drawn from the density.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -17,7 +18,8 @@ from bktf.engine.settings import seed_for
 from bktf.spaces import Parameter, deactivate, is_number, point_at
 
 STRENGTH = 4.0  # power of the density after one value
-MIN_DENSITY = 1e-6  # relative to the largest: nothing is excluded
+MIN_DENSITY = 0.01  # of all axes together, relative to the largest: nothing is excluded
+N_DRAWN = 3  # points of the start that are drawn from the density, every second one
 N_GRID = 257  # points of a continuous axis at which densities are compared
 MAX_TRIES = 200  # points drawn for one that may be tried
 BELIEF_STREAM = 7  # of the seed
@@ -66,7 +68,8 @@ class Belief:
         log = np.zeros(len(points))
         for d, axis in self.axes.items():
             log += np.log(np.maximum(axis.at(points[:, d]), MIN_DENSITY))
-        return np.asarray(np.exp(log * STRENGTH / max(n, 1)))
+        bounded = np.maximum(log, math.log(MIN_DENSITY))
+        return np.asarray(np.exp(bounded * STRENGTH / max(n, 1)))
 
     def start_point(
         self,
@@ -77,6 +80,8 @@ class Belief:
         fixed: Mapping[int, float],
     ) -> Suggestion | None:
         """A new point drawn from the density, uniform on other axes; None where none is found."""
+        if number % 2 or number >= 2 * N_DRAWN:
+            return None
         if getattr(feasible, "is_list", False) or hasattr(feasible, "random_points"):
             return None
         rng = np.random.default_rng(seed_for(seed, BELIEF_STREAM, number))

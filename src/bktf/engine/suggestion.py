@@ -238,7 +238,7 @@ class Engine:
                 free = [at for at in untried if all(fixed.get(d, x) == x for d, x in at.items())]
                 fixed = {**fixed, **free[0]} if free else fixed
             number += position or 0
-            if self.belief is not None and number % 2 == 0:
+            if self.belief is not None:
                 believed = self.belief.start_point(number, self.seed, known, self.feasible, fixed)
                 if believed is not None:
                     return believed
