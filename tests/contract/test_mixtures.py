@@ -132,11 +132,16 @@ def test_a_thin_nonlinear_set_is_found() -> None:
 
     space = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
     result = bktf.minimize(
-        lambda p: p["x"] + p["y"], space, n_trials=7, seed=seeded(9), feasible=is_thin,
-        n_startup_trials=3,
+        lambda p: p["x"] + p["y"], space, n_trials=4, seed=seeded(9), feasible=is_thin,
+        n_startup_trials=2,
     )  # fmt: skip
     assert all(is_thin(t.params) for t in result.study.trials)
-    assert len({tuple(t.params.values()) for t in result.study.trials}) == 7
+    assert len({tuple(t.params.values()) for t in result.study.trials}) == 4
+    thin = bktf.minimize(
+        lambda p: p["a"], [bktf.mixture("a", "b", "c")], n_trials=4, seed=seeded(10),
+        n_startup_trials=2, feasible=lambda p: abs(p["a"] * p["b"] - 0.1) < 3e-3,
+    )  # fmt: skip
+    assert all(abs(t.params["a"] * t.params["b"] - 0.1) < 3e-3 for t in thin.study.trials)
 
 
 def test_conditions_and_mixtures_stand_side_by_side() -> None:

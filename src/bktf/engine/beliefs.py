@@ -20,7 +20,8 @@ from bktf.spaces import Parameter, deactivate, is_number, point_at
 STRENGTH = 4.0  # power of the density after one value
 MIN_DENSITY = 0.01  # of all axes together, relative to the largest: nothing is excluded
 N_DRAWN = 3  # points of the start that are drawn from the density, every second one
-N_GRID = 257  # points of a continuous axis at which densities are compared
+N_GRID = 257  # even points of a continuous axis at which densities are compared
+N_PROPOSED = 256  # points of a set that proposes its own, of which one is drawn
 MAX_TRIES = 200  # points drawn for one that may be tried
 BELIEF_STREAM = 7  # of the seed
 
@@ -82,10 +83,15 @@ class Belief:
         """A new point drawn from the density, uniform on other axes; None where none is found."""
         if number % 2 or number >= 2 * N_DRAWN:
             return None
-        if getattr(feasible, "is_list", False) or hasattr(feasible, "random_points"):
-            return None
         rng = np.random.default_rng(seed_for(seed, BELIEF_STREAM, number))
         taken = {tuple(row) for row in known.tolist()}
+        proposed: Floats | None = None
+        if getattr(feasible, "is_list", False):
+            proposed = feasible.points  # type: ignore[union-attr]
+        elif hasattr(feasible, "random_points"):
+            proposed = feasible.random_points(N_PROPOSED, rng, fixed)  # type: ignore[union-attr]
+        if proposed is not None:
+            return self._drawn_among(proposed, taken, fixed, rng)
         for _ in range(MAX_TRIES):
             kept = {d: self._on_axis(d, axis.draw(rng)) for d, axis in self.axes.items()}
             units = rng.random(len(self.parameters))
@@ -94,6 +100,26 @@ class Belief:
             if tuple(point.tolist()) not in taken and (feasible is None or feasible(point)):
                 return Suggestion(point, None, False)
         return None
+
+    def _drawn_among(
+        self,
+        points: Floats,
+        taken: set[tuple[float, ...]],
+        fixed: Mapping[int, float],
+        rng: np.random.Generator,
+    ) -> Suggestion | None:
+        """One of points (N, D) that is not taken, in proportion to the density."""
+        agrees = np.array([
+            tuple(row) not in taken and all(row[d] == x for d, x in fixed.items())
+            for row in points.tolist()
+        ], dtype=bool)  # fmt: skip
+        left = points[agrees]
+        if not len(left):
+            return None
+        density = np.ones(len(left))
+        for d, axis in self.axes.items():
+            density *= np.maximum(axis.at(left[:, d]), 1e-9)
+        return Suggestion(left[int(rng.choice(len(left), p=density / density.sum()))], None, False)
 
     def _on_axis(self, d: int, x: float) -> float:
         """A coordinate that the parameter can take, near another one."""
@@ -176,6 +202,9 @@ def _axis_belief(p: Parameter, belief: Any) -> AxisBelief:
         low, high = values
         space = np.geomspace if p.log else np.linspace
         values = np.clip(space(low, high, N_GRID), low, high)
+        if isinstance(belief, tuple):  # a narrow one needs points around its centre
+            around = belief[0] + belief[1] * np.linspace(-4.0, 4.0, 33)
+            values = np.union1d(values, around[(around >= low) & (around <= high)])
     shown = values if p.has_numeric_coordinates else np.arange(values.size, dtype=float)
     if isinstance(belief, tuple):
         centre, deviation = map(float, belief)

@@ -12,6 +12,7 @@ Parameters that only one of the two has are inactive in the other. The best poin
 are tried first.
 """
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,8 +25,10 @@ from bktf.engine.history import ContextAxis, History, RelatedValues
 from bktf.engine.observation_filters import choose_subset
 from bktf.engine.related_values import join_related
 from bktf.engine.settings import Objective
-from bktf.spaces import INACTIVE, Parameter, deactivate, parameters_of
+from bktf.spaces import INACTIVE, Parameter, deactivate, is_number, parameters_of
 from bktf.surrogate import ModelSpec, Posterior, fit_model
+
+logger = logging.getLogger(__name__)
 
 MAX_ROWS = 100  # of a campaign
 MAX_FIRST = 3  # campaigns whose best points are tried first
@@ -99,8 +102,19 @@ def fit_campaign(campaign: Campaign, parameters: tuple[Parameter, ...]) -> Fitte
     for i, row in enumerate(campaign.rows):
         point = [_coordinate(p, row) for p in (*parameters, *own)]
         if None not in point:
-            points.append(point)
+            whole = np.array(point, dtype=float)
+            whole[: len(parameters)] = deactivate(parameters, whole[: len(parameters)])
+            points.append(whole)
             kept.append(i)
+    if len(campaign.rows) < MIN_VALUES:
+        n_rows = len(campaign.rows)
+        raise ValueError(f"{campaign.name} has {n_rows} results; it needs at least {MIN_VALUES}")
+    if len(kept) < len(campaign.rows):
+        left_out = len(campaign.rows) - len(kept)
+        logger.warning(
+            "%d of %d rows of %s lie outside the space and are left out",
+            left_out, len(campaign.rows), campaign.name,
+        )  # fmt: skip
     if len(kept) < MIN_VALUES:
         outside = next(
             (
@@ -133,9 +147,15 @@ def fit_campaign(campaign: Campaign, parameters: tuple[Parameter, ...]) -> Fitte
 
 def _coordinate(p: Parameter, row: Mapping[str, Any]) -> float | None:
     """The coordinate of a parameter in a row; infinity where the row lacks it."""
-    if row.get(p.name) is None:
+    value = row.get(p.name)
+    if value is None:
         return INACTIVE
-    return p.coordinate(row[p.name])
+    coordinate = p.coordinate(value)
+    if coordinate is None and p.has_numeric_coordinates and is_number(value):
+        low, high = p.ends_or_values()[[0, -1]]
+        if low <= value <= high:  # between the values that the parameter can take
+            return p.coordinate(p.value(float(value)))
+    return coordinate
 
 
 def _subset(X: Floats, y: Floats, parameters: Sequence[Parameter]) -> Any:
@@ -151,7 +171,8 @@ def _axis_points(p: Parameter, column: Floats) -> Floats:
     """The axis of a parameter, with infinity where some rows lack it."""
     refined = p.axis(column[np.isfinite(column)], np.empty(0))
     active = refined.points[np.isfinite(refined.points)]
-    return np.append(active, np.inf) if np.isinf(column).any() else active
+    may_be_inactive = p.activations is not None or bool(np.isinf(column).any())
+    return np.append(active, np.inf) if may_be_inactive else active
 
 
 def with_campaigns(
@@ -171,7 +192,7 @@ def with_campaigns(
             missing = np.full(len(f.X), np.inf)
             columns[name].append(f.own[:, names.index(name)] if name in names else missing)
         together = np.concatenate(columns[name])
-        points = np.append(_axis_points(p, together[np.isfinite(together)]), np.inf)
+        points = _axis_points(p, np.append(together, np.inf))
         axes.append(ContextAxis(points, np.inf, p.is_unordered))
     which = np.concatenate([np.full(len(f.X), i + 1.0) for i, f in enumerate(fitted)])
     context = np.column_stack((which, *(np.concatenate(c) for c in columns.values())))

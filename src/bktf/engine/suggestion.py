@@ -62,7 +62,7 @@ from bktf.surrogate import (
 
 N_INCUMBENTS = 4  # best points around which axes are refined
 SUCCESS_MODEL = ModelSpec(rank=2, n_sweeps=150, n_burn_in=100, n_chains=2)
-N_BESIDE_FIRST = 2  # points that fill the space beside the best ones of earlier campaigns
+N_BESIDE_FIRST = 4  # points that fill the space beside the best ones of earlier campaigns
 BRANCH_STREAM = 2  # of a suggestion's seed, for the points that tell branches apart
 MIN_WEIGHT = 1e-100  # chance of success below which an improvement is not divided by it
 

@@ -62,7 +62,7 @@ at_most = 150
 # A mixture: amounts that sum to a total, with a step where you weigh in whole ones. Components need
 # no table of their own; one with low and high limits the amount.
 # [[mixtures]]
-# parameters = ["resin", "filler", "solvent"]
+# parameters = ["resin", "filler", "water"]
 # total = 100
 # step = 5
 # max_nonzero = 3          # optional: at most so many are used together

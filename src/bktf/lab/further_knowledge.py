@@ -5,6 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 
 from bktf.engine import Campaign, check_expected, make_campaign
 from bktf.lab.lab_space import LabError, LabSpace, as_text, read_text
@@ -79,7 +85,7 @@ def read_campaign(path: Path, space: LabSpace) -> Campaign:
         values.append(read_number_cell(named[target], f"{where}, column {target!r}"))
         rows.append(
             {
-                name: _cell(text)
+                name: _cell(text, f"{where}, column {name!r}", space.distributions.get(name))
                 for name, text in named.items()
                 if name and name != target and name not in skipped
             }
@@ -90,10 +96,18 @@ def read_campaign(path: Path, space: LabSpace) -> Campaign:
     return make_campaign(path.name, rows, np.array(values), distributions, space.objective)
 
 
-def _cell(text: str) -> Any:
-    """A cell of a table whose columns are not described: a number where it reads like one."""
+def _cell(text: str, where: str, distribution: BaseDistribution | None) -> Any:
+    """A cell of an earlier table: a number where it reads like one.
+
+    Of a parameter that is a number it must be one.
+    """
     if not text:
         return None
+    if isinstance(distribution, FloatDistribution | IntDistribution):
+        return read_number_cell(text, where)
+    if isinstance(distribution, CategoricalDistribution):
+        found = [c for c in distribution.choices if as_text(c) == text]
+        return found[0] if found else text
     if NUMBER.fullmatch(text):
         number = float(text)
         return int(number) if number == int(number) and "." not in text else number

@@ -78,6 +78,7 @@ def read_mixture(entry: Any, number: int, tables: Mapping[str, Any]) -> Mixture:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise LabError(f"{where} parameters must be a list of names; got {names!r}")
     step = read_number(entry, "step", where) if "step" in entry else None
+    total = read_number(entry, "total", where)
     bounds = {}
     for name in names:
         table = tables.get(name)
@@ -91,7 +92,7 @@ def read_mixture(entry: Any, number: int, tables: Mapping[str, Any]) -> Mixture:
     try:
         return mixture(
             *names,
-            total=read_number(entry, "total", where),
+            total=total,
             bounds=bounds,
             step=step,
             max_nonzero=entry.get("max_nonzero"),

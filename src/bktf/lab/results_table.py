@@ -239,7 +239,8 @@ def read_value(text: str, distribution: BaseDistribution, where: str) -> Any:
         if abs(nearest - value) > 1e-8 * step:
             wanted = f"must be {as_text(low)} plus a multiple of {as_text(step)}"
             raise LabError(f"{where}: {wanted}; got {text}, the nearest is {nearest:.10g}")
-        value = min(nearest, high)
+        # Of a step of 0.1 the third is 0.30000000000000004; as it was written it is 0.3.
+        value = min(nearest, high) if isinstance(distribution, IntDistribution) else value
     return int(value) if isinstance(distribution, IntDistribution) else float(value)
 
 

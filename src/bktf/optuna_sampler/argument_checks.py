@@ -9,7 +9,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler
 from optuna.study import Study
 
-from bktf.spaces import Parameter, Pool, Space, parameters_of, read_pool, read_space
+from bktf.spaces import Choices, Parameter, Pool, Space, parameters_of, read_pool, read_space
 
 NO_CONSTRAINTS = (
     "BKTFSampler does not take outcome constraints (trial.set_constraint) yet; use `feasible` for "
@@ -52,7 +52,10 @@ def checked_space(
     names = parameter_names(ordinal)
     if isinstance(search_space, Space):
         space = search_space
-    elif isinstance(search_space, list | tuple):
+    elif isinstance(search_space, list | tuple) or (
+        isinstance(search_space, Mapping)
+        and any(isinstance(entry, Choices) for entry in search_space.values())
+    ):
         space = read_space(search_space)
     else:
         space = Space(_checked_distributions(search_space), frozenset())

@@ -141,7 +141,7 @@ class BKTFSampler(StudySuggestions, BaseSampler):
         compress: bool | None = None,
         optimism: float | None = None,
         allow_repeats: bool = False,
-        search_space: Mapping[str, BaseDistribution] | Sequence[Any] | Space | None = None,
+        search_space: Mapping[str, Any] | Sequence[Any] | Space | None = None,
         candidates: object = None,
         earlier: Sequence[Any] | None = None,
         expected_optimum: Mapping[str, Any] | None = None,

@@ -3,6 +3,7 @@
 The part of `BKTFSampler` that does not depend on how Optuna calls a sampler.
 """
 
+import math
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,6 +18,8 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from bktf.engine import (
+    AUTO,
+    NEEDS_WHOLE_DRAWS,
     Campaign,
     Engine,
     EngineSettings,
@@ -50,6 +53,8 @@ from bktf.spaces import (
     MixtureSpace,
     Parameter,
     Pool,
+    check_enqueued,
+    row_of_values,
     row_values,
     sums_to_totals,
     values_at,
@@ -144,11 +149,15 @@ class StudySuggestions:
             )
         key = (id(study._storage), trial._trial_id)
         if getattr(self._first_reading, "row", (None, None))[0] != key:
+            check_enqueued(pool, kept_values(study, trial))
             chosen = self.suggest_for(study, trial, pool.space.distributions)
-            coordinates = [p.coordinate(chosen[p.name]) for p in pool.candidates.parameters]
-            row = pool.candidates.row(np.array(coordinates, dtype=float))
-            self._first_reading.row = (key, row_values(pool, row))
-        value = self._first_reading.row[1][name]
+            self._first_reading.row = (key, row_values(pool, row_of_values(pool, chosen)))
+        row = self._first_reading.row[1]
+        if name not in row:
+            raise ValueError(
+                f"{name!r} is suggested, but it is empty in the chosen row of the candidates, {row}"
+            )
+        value = row[name]
         try:
             is_inside = distribution._contains(distribution.to_internal_repr(value))
         except (ValueError, TypeError):
@@ -200,11 +209,26 @@ class StudySuggestions:
         self.messages.mention_left_out(name, model)
         if not self.space.is_given:
             self.messages.mention_conditions(name, parameters)
+        self._mention_unused(study, trials, parameters)
         question = Question(study, trial, trials, converter, engine, model)
         end_or_repeat = partial(self._end_or_repeat, study, trial)
         chosen = choose_and_publish(question, self._choosing, self.messages, end_or_repeat)
         values = values_at(parameters, chosen.point)
         return {name: value for name, value in values.items() if name not in left_out}
+
+    def _mention_unused(self, study: Study, trials: Trials, parameters: Parameters) -> None:
+        """Say once what was stated and has no effect."""
+        known = {p.name for p in parameters}
+        unknown = [name for name in self._expected if name not in known]
+        if unknown and self.space.is_known(trials):
+            text = f"expected_optimum names {unknown[0]!r}, which no trial has"
+            self.messages.say_once("expected", study.study_name, text)
+        is_finite = self._settings.rank not in (AUTO, math.inf) or (
+            self._settings.acquisition in NEEDS_WHOLE_DRAWS
+        )
+        if is_finite and any(p.descriptors is not None for p in parameters):
+            text = "descriptors of choices are not used at finite rank"
+            self.messages.say_once("descriptors", study.study_name, text)
 
     def _read_trials(self, study: Study, trial: FrozenTrial) -> Trials:
         """All trials; those read to infer the space are only brought up to date."""

@@ -16,10 +16,13 @@ from bktf.spaces.branches import (
     values_in,
 )
 from bktf.spaces.candidates import (
+    CANDIDATES,
     CandidateList,
     Pool,
+    check_enqueued,
     column_distributions,
     read_pool,
+    row_of_values,
     row_values,
     table_points,
 )
@@ -41,10 +44,11 @@ from bktf.spaces.parameters import (
 )
 from bktf.spaces.proposals import MixtureSpace
 from bktf.spaces.user_space import Choices, Space, When, choices, read_space, when
-from bktf.spaces.user_tables import UserTable, column_numbers, read_table
+from bktf.spaces.user_tables import UserTable, check_numbers, column_numbers, read_table
 
 __all__ = [
     "ALWAYS",
+    "CANDIDATES",
     "CATEGORICAL",
     "INACTIVE",
     "Activation",
@@ -65,6 +69,8 @@ __all__ = [
     "activation_at",
     "branch_of",
     "can_be_modelled",
+    "check_enqueued",
+    "check_numbers",
     "choices",
     "column_distributions",
     "column_numbers",
@@ -86,6 +92,7 @@ __all__ = [
     "read_space",
     "read_table",
     "refine_axis",
+    "row_of_values",
     "row_values",
     "scaled_descriptors",
     "sums_to_totals",

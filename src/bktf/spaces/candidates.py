@@ -18,6 +18,7 @@ from optuna.distributions import (
 )
 
 from bktf._typing import Floats
+from bktf.spaces.branches import deactivate, has_conditions, is_active_at
 from bktf.spaces.conditions import INACTIVE
 from bktf.spaces.parameters import Parameter, is_number, values_at
 from bktf.spaces.user_space import Space, read_space
@@ -66,6 +67,8 @@ class Pool:
         """The rows as points of the parameters that vary."""
         parameters = self.space.modelled
         points = table_points(self.table, parameters, self.space)
+        _check_active(self.table, points, parameters)
+        _check_mixtures(self.table, self.space)
         _check_different(self.table, points, parameters)
         return CandidateList(parameters, points, tuple(self.table.labels))
 
@@ -93,7 +96,8 @@ def read_pool(candidates: object, described: object = None, more: Sequence[UserT
                 known = ", ".join(map(repr, table.columns))
                 raise ValueError(f"{table.name} has no column {name!r}; it has {known}")
     if not space.modelled:
-        raise ValueError(f"{table.name}: all rows are equal, so there is nothing to choose")
+        few = "has a single row" if table.n_rows == 1 else "has rows that are all equal"
+        raise ValueError(f"{table.name} {few}, so there is nothing to choose")
     return Pool(table, space)
 
 
@@ -182,6 +186,51 @@ def _check_different(table: UserTable, points: Floats, parameters: Sequence[Para
                 f"{table.name}: rows {table.labels[j]!r} and {table.labels[i]!r} are equal in "
                 f"{names}. Leave one of them out, or add a column that tells them apart"
             )
+
+
+def _check_active(table: UserTable, points: Floats, parameters: Sequence[Parameter]) -> None:
+    """Refuse a value where a parameter is inactive, and none where it is active."""
+    for i, point in enumerate(points if has_conditions(parameters) else points[:0]):
+        active = deactivate(parameters, point)
+        for p, given, wanted in zip(parameters, point, active, strict=True):
+            is_missing = given == INACTIVE and is_active_at(p, parameters, active.tolist())
+            if is_missing or given != wanted:
+                problem = "is empty" if is_missing else "must be empty"
+                raise ValueError(f"{table.place(i, p.name)}: {problem}, by its conditions")
+
+
+def _check_mixtures(table: UserTable, space: Space) -> None:
+    """Refuse a row whose amounts do not sum to their total."""
+    for m in space.mixtures:
+        for i, row in enumerate(table.rows(m.names)):
+            if not m.holds(row):
+                total = sum(float(v or 0.0) for v in row.values())
+                raise ValueError(
+                    f"{table.name}, row {table.labels[i]!r}: {', '.join(m.names)} must sum to "
+                    f"{m.total:g}, at most {m.max_nonzero} of them above zero; they are "
+                    f"{list(row.values())}, in sum {total:g}"
+                )
+
+
+def check_enqueued(pool: Pool, kept: Mapping[str, Any]) -> None:
+    """Refuse values that a trial was enqueued with and that no row has."""
+    named = {name: value for name, value in kept.items() if name in pool.table.columns}
+    columns = [pool.table.columns[name] for name in named]
+    rows = zip(*columns, strict=True) if columns else [()]
+    if not any(row == tuple(named.values()) for row in rows):
+        raise ValueError(
+            f"the trial was enqueued with {named}, which no row of the candidates has. Enqueue "
+            "values of one row"
+        )
+
+
+def row_of_values(pool: Pool, values: Mapping[str, Any]) -> int:
+    """The row with these values; those of inactive parameters are missing."""
+    listed = pool.candidates
+    point = [
+        p.coordinate(values[p.name]) if p.name in values else INACTIVE for p in listed.parameters
+    ]
+    return listed.row(np.array(point, dtype=float))
 
 
 def row_values(pool: Pool, row: int) -> dict[str, Any]:

@@ -30,6 +30,8 @@ def scaled_descriptors(
         row = rows[choice]
         named = list(row) if isinstance(row, Mapping) else list(range(len(row)))
         names = named if names is None else names
+        if isinstance(row, Mapping) and set(named) == set(names):
+            row, named = {name: row[name] for name in names}, names
         if named != names:
             raise ValueError(
                 f"{what} must have the same numbers for every choice; {choice!r} has {named}, "
@@ -56,6 +58,9 @@ def _rows(descriptors: Any, what: str) -> dict[Any, Any]:
     """The numbers of each choice."""
     if hasattr(descriptors, "columns") and hasattr(descriptors, "index"):
         labels = descriptors.index.tolist()
+        twice = [label for label in labels if labels.count(label) > 1]
+        if twice:
+            raise ValueError(f"{what} have the choice {twice[0]!r} twice")
         columns = {str(column): descriptors[column].tolist() for column in descriptors.columns}
         return {
             label: {name: cells[i] for name, cells in columns.items()}

@@ -20,7 +20,8 @@ from bktf.spaces.mixtures import SLACK, Blends, Mixture
 from bktf.spaces.parameters import Parameter, only_value, values_at
 from bktf.spaces.user_space import Space
 
-MAX_TRIES = 200  # random points for one that the user's predicate allows
+MAX_TRIES = 100_000  # random points for one that the user's predicate allows
+TRIES_EACH = 100  # for each point, once there is one
 MAX_LINE = 32  # values of a finite parameter that are neighbours of another
 
 
@@ -77,8 +78,9 @@ class MixtureSpace:
     def random_points(self, n: int, rng: np.random.Generator, fixed: Mapping[int, float]) -> Floats:
         """At most n random points (·, D) that may be tried; fixed coordinates stay."""
         found: list[Floats] = []
-        for _ in range(n * (1 if self.allows is None else MAX_TRIES)):
-            if len(found) == n:
+        for tries in range(n if self.allows is None else MAX_TRIES):
+            # Where few blends are allowed, some are enough.
+            if len(found) == n or (found and tries > TRIES_EACH * n):
                 break
             units = rng.random(len(self.parameters))
             point = np.array(point_at(self.parameters, units, fixed))

@@ -4,7 +4,6 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,9 +119,9 @@ class Space(NamedTuple):
 
     distributions: dict[str, BaseDistribution]
     ordinal: frozenset[str]
-    activations: Mapping[str, tuple[Activation, ...]] = MappingProxyType({})
+    activations: Mapping[str, tuple[Activation, ...]] = {}
     mixtures: tuple[Mixture, ...] = ()
-    descriptors: Mapping[str, tuple[tuple[float, ...], ...]] = MappingProxyType({})
+    descriptors: Mapping[str, tuple[tuple[float, ...], ...]] = {}
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

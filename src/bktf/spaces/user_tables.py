@@ -5,7 +5,7 @@ list of dictionaries. Errors name the table, the row and the column.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,11 +36,17 @@ class UserTable(NamedTuple):
         return [{name: self.columns[name][i] for name in names} for i in range(self.n_rows)]
 
 
-def read_table(table: object, name: str) -> UserTable:
-    """A table from what a user gave, refused where it is none."""
+def read_table(table: object, name: str, *, has_labels: bool = True) -> UserTable:
+    """A table from what a user gave, refused where it is none.
+
+    Without labels its rows are numbered, so that those of a data frame may repeat.
+    """
     if hasattr(table, "columns") and hasattr(table, "index") and hasattr(table, "loc"):
-        columns, labels = _of_frame(table, name)
+        columns, labels = _of_frame(table, name, has_labels)
     elif isinstance(table, Mapping):
+        for key, values in table.items():
+            if isinstance(values, str) or not isinstance(values, Iterable):
+                raise ValueError(f"{name}: the column {key!r} must be a list; got {values!r}")
         # Arrays become lists of Python numbers, many times faster than one by one.
         columns = {
             _column_name(key, name): values.tolist()
@@ -64,13 +70,13 @@ def read_table(table: object, name: str) -> UserTable:
     return UserTable(name, {k: [_scalar(v) for v in c] for k, c in columns.items()}, labels)
 
 
-def _of_frame(table: Any, name: str) -> tuple[dict[str, list[Any]], list[Any]]:
+def _of_frame(table: Any, name: str, has_labels: bool) -> tuple[dict[str, list[Any]], list[Any]]:
     """Columns and labels of a data frame."""
     names = [_column_name(column, name) for column in table.columns]
     twice = [column for column in names if names.count(column) > 1]
     if twice:
         raise ValueError(f"{name} has the column {twice[0]!r} twice; rename one of them")
-    labels = table.index.tolist()
+    labels = table.index.tolist() if has_labels else list(range(len(table)))
     if len(set(labels)) < len(labels):
         again = next(label for label in labels if labels.count(label) > 1)
         raise ValueError(
@@ -95,7 +101,7 @@ def _scalar(value: object) -> Any:
         value = value.item()
     is_nan = isinstance(value, float) and math.isnan(value)
     is_missing = is_nan or type(value).__name__ in ("NAType", "NaTType")
-    return None if is_missing or value == "" else value
+    return None if is_missing else value
 
 
 def check_complete(table: UserTable, names: Sequence[str]) -> None:
@@ -107,6 +113,17 @@ def check_complete(table: UserTable, names: Sequence[str]) -> None:
                     f"{table.place(i, column)}: is empty. Fill it in, or leave the row or the "
                     "column out"
                 )
+
+
+def check_numbers(first: UserTable, second: UserTable, column: str) -> None:
+    """Refuse a cell of the second table that is no number where all of the first one are."""
+    if not all(is_number(value) for value in first.columns[column]):
+        return
+    for i, value in enumerate(second.columns[column]):
+        if value is not None and not is_number(value):
+            raise ValueError(
+                f"{second.place(i, column)}: must be a number, as in {first.name}; got {value!r}"
+            )
 
 
 def column_numbers(table: UserTable, column: str, missing: float | None = None) -> list[float]:
