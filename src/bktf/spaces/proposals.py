@@ -21,7 +21,7 @@ from bktf.spaces.parameters import Parameter, only_value, values_at
 from bktf.spaces.user_space import Space
 
 MAX_TRIES = 100_000  # random points for one that the user's predicate allows
-TRIES_EACH = 100  # for each point, once there is one
+ENOUGH_TRIES = 5000  # where some were found
 MAX_LINE = 32  # values of a finite parameter that are neighbours of another
 
 
@@ -80,7 +80,7 @@ class MixtureSpace:
         found: list[Floats] = []
         for tries in range(n if self.allows is None else MAX_TRIES):
             # Where few blends are allowed, some are enough.
-            if len(found) == n or (found and tries > TRIES_EACH * n):
+            if len(found) == n or (found and tries > ENOUGH_TRIES):
                 break
             units = rng.random(len(self.parameters))
             point = np.array(point_at(self.parameters, units, fixed))
