@@ -231,12 +231,35 @@ def other_table(lines: Sequence[Line]) -> str:
     return markdown(["what", "", "", "runs"], rows)
 
 
+def belief_table(lines: Sequence[Line]) -> str:
+    """Median evaluations until the final median of plain runs is reached."""
+    rows = []
+    for problem in PROBLEMS.values():
+        plain = lines_of(lines, problem.name, "plain")
+        if problem.part != "beliefs" or not plain:
+            continue
+        goal = float(np.median([incumbents(line)[-1] for line in plain]))
+        cells = []
+        for method in ("plain", "right", "wrong"):
+            after = [incumbents(line) for line in lines_of(lines, problem.name, method)]
+            slack = 1e-9 * problem.spread
+            needed = [int((a <= goal + slack).argmax()) + 1 if a[-1] <= goal + slack else math.inf
+                      for a in after]  # fmt: skip
+            median = float(np.median(needed)) if needed else math.nan
+            cells.append(f"{median:g}" if math.isfinite(median) else f"more than {len(after[0])}")
+        rows.append([problem.name, *cells])
+    return markdown(
+        ["evaluations to the plain runs' final median", "plain", "right", "wrong"], rows
+    )
+
+
 def tables(lines: Sequence[Line]) -> dict[str, str]:
     """The tables by name."""
     return {
         "experimenters": regret_table(lines),
         "experimenters_paired": paired_table(lines),
         "experimenters_other": other_table(lines),
+        "experimenters_beliefs": belief_table(lines),
     }
 
 

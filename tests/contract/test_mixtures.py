@@ -125,7 +125,7 @@ def test_feasible_fixed_values_pending_points_and_exhaustion_work_with_mixtures(
 
 
 def test_a_thin_nonlinear_set_is_found() -> None:
-    """A ten-thousandth of the box: with 100,000 points it is missed with probability 5e-5."""
+    """A ten-thousandth of the box: with 50,000 points it is missed with probability 0.007."""
 
     def is_thin(p: dict[str, Any]) -> bool:
         return bool(abs(p["x"] * p["y"] - 0.25) < 3.6e-5)

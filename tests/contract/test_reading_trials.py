@@ -125,8 +125,8 @@ def test_a_trial_that_finishes_during_the_fit_is_read_by_itself(
     study = study_with(12, storage, search_space=BOX)
     running = study.ask(BOX)
     looked: list[tuple[list[list[float]], int]] = []
-    learn = bktf.optuna_sampler.sampler.Engine.learn  # type: ignore[attr-defined]
-    choose = bktf.optuna_sampler.sampler.Engine.choose  # type: ignore[attr-defined]
+    learn = bktf.engine.Engine.learn
+    choose = bktf.engine.Engine.choose
 
     def learn_slowly(engine: Any, *arguments: Any, **further: Any) -> Any:
         model = learn(engine, *arguments, **further)

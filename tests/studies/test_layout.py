@@ -15,7 +15,8 @@ LAYERS = [  # each may import those before it
     {"runner"},
     {"request"},
     {"paper", "comparison"},  # these do not know each other
-    {"finite_rank", "conditional"},  # regrets and runs are those of the comparison
+    {"finite_rank", "define_by_run"},  # regrets and runs are those of the comparison
+    {"conditional", "pruning", "experimenters"},
 ]
 MAX_LINES, MAX_ARGUMENTS = 400, 7
 FILES = sorted(STUDIES.rglob("*.py"))

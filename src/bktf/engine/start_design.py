@@ -25,7 +25,7 @@ Point = tuple[float, ...]
 
 N_PROPOSED = 64  # points of a set that proposes its own, of which the most distant one is tried
 FEW_TRIES = 200  # random points that are tested before a small space is enumerated
-MAX_TRIES = 100_000  # random points that are tested on a large space
+MAX_TRIES = 50_000  # random points that are tested on a large space
 MAX_UNTRIED = 8  # branches that are tried at the end of the start, because nothing was tried there
 ENUMERATE_POINTS = 200_000  # spaces up to this size are enumerated
 NOTHING_FOUND = (

@@ -20,7 +20,7 @@ from bktf.spaces.mixtures import SLACK, Blends, Mixture
 from bktf.spaces.parameters import Parameter, only_value, values_at
 from bktf.spaces.user_space import Space
 
-MAX_TRIES = 100_000  # random points for one that the user's predicate allows
+MAX_TRIES = 50_000  # random points for one that the user's predicate allows
 ENOUGH_TRIES = 5000  # where some were found
 MAX_LINE = 32  # values of a finite parameter that are neighbours of another
 
