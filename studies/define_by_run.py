@@ -14,9 +14,10 @@ from optuna.trial import TrialState
 
 from studies.comparison.rankings import SHARES, compare_pair, rankings, regrets
 from studies.lines import Line, RunKey, lines_of, made_with, read_lines, rounded
-from studies.pages import ROOT, TABLES
+from studies.pages import ROOT
 from studies.problems import DEVELOPMENT, TEST, ComparisonProblem
 from studies.runner import run_missing
+from studies.small_study import write_tables
 from studies.table_writer import markdown
 
 REFERENCE = "bktf"
@@ -161,10 +162,7 @@ class DefineByRunStudy:
         if not asked.tables:
             runs = self.runs(asked.half, asked.methods, asked.seeds)
             run_missing(self.path, runs, self.run, asked.jobs)
-        for name, text in self.tables(read_lines(self.path)).items():
-            print(f"{name}\n\n{text}\n")
-            (TABLES / f"{name}.md").write_text(text + "\n", encoding="utf-8")
-        return 0
+        return write_tables(self.tables(read_lines(self.path)))
 
 
 def _value(trial: optuna.trial.FrozenTrial, problem: DefineByRunProblem) -> float:

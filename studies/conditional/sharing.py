@@ -8,7 +8,6 @@ were made with the commit that they name, where the environment variable BKTF_TR
 the way; they left the code after that.
 """
 
-import argparse
 import math
 import sys
 import warnings
@@ -21,10 +20,10 @@ import optuna
 from bktf import BKTFSampler
 from bktf.optuna_sampler.trials import read_all
 from studies.conditional.problems import PROBLEMS
-from studies.lines import Line, RunKey, made_with, read_lines
-from studies.pages import ROOT, TABLES
+from studies.lines import Line, RunKey, made_with
+from studies.pages import ROOT
 from studies.problems import DEVELOPMENT
-from studies.runner import run_missing
+from studies.small_study import run_small_study
 from studies.table_writer import markdown
 
 LINES = ROOT / "studies" / "results" / "sharing.jsonl"
@@ -109,16 +108,7 @@ def tables(lines: Sequence[Line]) -> dict[str, str]:
 
 def main() -> int:
     """Make the runs that are missing and write the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--tables", action="store_true", help="only the table of what is there")
-    if not parser.parse_args().tables:
-        run_missing(LINES, sharing_runs(WAY), run_sharing, 2)
-    for name, text in tables(read_lines(LINES)).items():
-        print(f"{name}\n\n{text}\n")
-        (TABLES / f"{name}.md").write_text(text + "\n", encoding="utf-8")
-    return 0
+    return run_small_study(__doc__, LINES, sharing_runs(WAY), run_sharing, tables)
 
 
 if __name__ == "__main__":

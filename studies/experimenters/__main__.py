@@ -27,9 +27,10 @@ from bktf.spaces.mixtures import Blends
 from studies.comparison.rankings import SHARES, compare_pair, incumbents
 from studies.experimenters.problems import COMPONENTS, PROBLEMS, ExperimenterProblem, Params
 from studies.lines import Line, RunKey, lines_of, made_with, read_lines, rounded
-from studies.pages import ROOT, TABLES
+from studies.pages import ROOT
 from studies.problems.problem import sample
 from studies.runner import run_missing
+from studies.small_study import write_tables
 from studies.table_writer import markdown
 
 LINES = ROOT / "studies" / "results" / "experimenters.jsonl"
@@ -280,10 +281,7 @@ def main() -> int:
     if not asked.tables:
         runs = all_runs(asked.parts, asked.seeds)
         run_missing(LINES, runs, partial(run_one, asked.screen), asked.jobs)
-    for name, text in tables(read_lines(LINES)).items():
-        print(f"{name}\n\n{text}\n")
-        (TABLES / f"{name}.md").write_text(text + "\n", encoding="utf-8")
-    return 0
+    return write_tables(tables(read_lines(LINES)))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ scores say so, which is what suggestions use. What is recorded is how well the o
 predictions is that of the values, over all configurations and over the best quarter of them.
 """
 
-import argparse
 import math
 import sys
 import warnings
@@ -22,11 +21,11 @@ import optuna
 from bktf import BKTFSampler
 from bktf.engine import History
 from bktf.optuna_sampler.trials import read_all
-from studies.lines import Line, RunKey, made_with, read_lines
-from studies.pages import ROOT, TABLES
+from studies.lines import Line, RunKey, made_with
+from studies.pages import ROOT
 from studies.pruning.curves import SPACES, configurations, curves
 from studies.pruning.problems import PROBLEMS
-from studies.runner import run_missing
+from studies.small_study import run_small_study
 from studies.table_writer import markdown
 
 LINES = ROOT / "studies" / "results" / "pruning_predictions.jsonl"
@@ -133,16 +132,7 @@ def tables(lines: Sequence[Line]) -> dict[str, str]:
 
 def main() -> int:
     """Make the runs that are missing and write the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--tables", action="store_true", help="only the table of what is there")
-    if not parser.parse_args().tables:
-        run_missing(LINES, prediction_runs(), run_predictions, 2)
-    for name, text in tables(read_lines(LINES)).items():
-        print(f"{name}\n\n{text}\n")
-        (TABLES / f"{name}.md").write_text(text + "\n", encoding="utf-8")
-    return 0
+    return run_small_study(__doc__, LINES, prediction_runs(), run_predictions, tables)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ LAYERS = [  # each may import those before it
     {"migration", "problems"},
     {"methods"},
     {"runner"},
-    {"request"},
+    {"request", "small_study"},
     {"paper", "comparison"},  # these do not know each other
     {"finite_rank", "define_by_run"},  # regrets and runs are those of the comparison
     {"conditional", "pruning", "experimenters"},

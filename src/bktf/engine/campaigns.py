@@ -116,14 +116,8 @@ def fit_campaign(campaign: Campaign, parameters: tuple[Parameter, ...]) -> Fitte
             left_out, len(campaign.rows), campaign.name,
         )  # fmt: skip
     if len(kept) < MIN_VALUES:
-        outside = next(
-            (
-                p
-                for p in common
-                if not any(_coordinate(p, row) is not None for row in campaign.rows)
-            ),
-            common[0],
-        )
+        never = [p for p in common if all(_coordinate(p, row) is None for row in campaign.rows)]
+        outside = never[0] if never else common[0]
         seen = [row[outside.name] for row in campaign.rows if outside.name in row][:3]
         raise ValueError(
             f"{campaign.name}: fewer than {MIN_VALUES} of its {len(campaign.rows)} rows lie in "
