@@ -103,6 +103,21 @@ def test_missing_and_further_parameters_are_inactive() -> None:
     assert np.isfinite(result.posterior.mean(result.posterior.X)).all()
 
 
+def test_a_point_that_earlier_results_say_in_part_is_tried_once() -> None:
+    rows = [{"a": row["a"], "loss": row["loss"]} for row in table(20)]
+    best = min(rows, key=lambda row: row["loss"])["a"]
+    given = [bktf.earlier(rows, "loss")]
+    result = bktf.minimize(value, SPACE, n_trials=5, seed=seeded(8), earlier=given)
+    assert [t.params["a"] == best for t in result.study.trials] == [True] + [False] * 4
+    blends = [{"a": r["a"], "loss": r["loss"]} for r in rows]
+    mixed = bktf.minimize(
+        lambda p: p["a"], [bktf.mixture("a", "b", "c")], n_trials=3, seed=seeded(9),
+        earlier=[bktf.earlier(blends, "loss")],
+    )  # fmt: skip
+    assert mixed.study.trials[0].params["a"] == pytest.approx(best)
+    assert all(sum(t.params.values()) == pytest.approx(1.0) for t in mixed.study.trials)
+
+
 def test_a_posterior_that_knows_campaigns_is_saved_and_read(tmp_path: Path) -> None:
     given = [bktf.earlier(table(20), "loss")]
     result = bktf.minimize(value, SPACE, n_trials=6, seed=seeded(4), earlier=given)

@@ -112,17 +112,26 @@ def first_point(
 
     Infinite coordinates, which earlier campaigns do not say, are those of the start design.
     """
-    if not len(first):
-        return None
     rng = np.random.default_rng(seed_for(engine.seed, number))
-    filled = np.array(point_at(engine.parameters, rng.random(len(engine.parameters)), fixed))
     taken = {tuple(row) for row in known.tolist()}
+    propose = getattr(engine.feasible, "random_points", None)
     for wanted in first:
-        point = deactivate(engine.parameters, np.where(np.isfinite(wanted), wanted, filled))
-        agrees = all(point[d] == x for d, x in fixed.items())
-        is_allowed = engine.feasible is None or engine.feasible(point)
-        if agrees and is_allowed and tuple(point.tolist()) not in taken:
-            return Suggestion(point, None, False)
+        said = {d: float(x) for d, x in enumerate(wanted) if np.isfinite(x)}
+        axes, values = list(said), np.array(list(said.values()))
+        was_tried = bool(np.any(np.all(known[:, axes] == values, axis=1)))
+        if was_tried or any(said.get(d, x) != x for d, x in fixed.items()):
+            continue
+        for _ in range(1 if propose is not None else FEW_TRIES):
+            kept = {**said, **fixed}
+            if propose is None:
+                drawn = np.array(point_at(engine.parameters, rng.random(wanted.size), kept))
+                filled = [deactivate(engine.parameters, drawn)]
+            else:
+                filled = list(propose(1, rng, kept))
+            for point in filled:
+                is_allowed = engine.feasible is None or engine.feasible(point)
+                if is_allowed and tuple(point.tolist()) not in taken:
+                    return Suggestion(point, None, False)
     return None
 
 
