@@ -2364,8 +2364,8 @@ MUTATIONS = (
     Mutation(
         name="a belief that does not fade",
         file="engine/beliefs.py",
-        old="np.exp(log * STRENGTH / max(n, 1))",
-        new="np.exp(log * STRENGTH)",
+        old="np.exp(bounded * STRENGTH / max(n, 1))",
+        new="np.exp(bounded * STRENGTH)",
         breaks="a wrong belief is never given up",
         tests=EXPERIMENTERS,
     ),
