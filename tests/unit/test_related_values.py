@@ -1,6 +1,7 @@
 """Values related to the objective are used where they predict it better, and only there."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,9 +16,15 @@ from bktf.engine import (
     RelatedValues,
     make_settings,
 )
-from bktf.engine.observations import Observations
-from bktf.engine.related_values import of_kept_rows, wide_observations
+from bktf.engine.observations import Observations, fit_oriented
+from bktf.engine.related_values import (
+    fit_with_related,
+    of_kept_rows,
+    score_gain,
+    wide_observations,
+)
 from bktf.spaces import parameters_of
+from bktf.surrogate import ModelSpec, Posterior
 from seeds import seeded
 
 BOX = parameters_of({"a": FloatDistribution(0, 1), "b": FloatDistribution(0, 1)}, ())
@@ -73,6 +80,34 @@ def test_reports_that_say_nothing_are_mostly_left_out() -> None:
     # Eight data sets: were it a coin's toss, at most two would use them with probability 0.14.
     used = [uses_reports(engine(s).learn(history("noise", s), 50).posterior) for s in range(8)]
     assert sum(used) <= 2
+
+
+def test_a_report_does_not_count_for_the_trial_that_made_it() -> None:
+    """Values are noise, and every trial has reported its own: nothing is learned of other trials.
+
+    With its own report a value would be known, which gains more than a nat for each of 20 values.
+    """
+    rng = np.random.default_rng(seeded(0))
+    X, y, nothing = rng.random((20, 2)), rng.standard_normal(20), np.empty((0, 2))
+    related = RelatedValues(
+        X=X,
+        context=np.full((20, 1), 1.0),
+        y=y,
+        rows=np.arange(20),
+        estimates=np.empty(0, dtype=np.int64),
+        axes=(ContextAxis(np.array([1.0, 2.0]), 2.0),),
+    )
+    narrow = engine(0).learn(History(X, y, nothing, X, nothing), 50).posterior
+    assert narrow is not None
+    axes = [np.linspace(0, 1, 5)] * 2
+    data = Observations(axes, X, y, LARGER, 0, [None, None], [False, False], related=related)
+    spec = ModelSpec(rank=math.inf)
+
+    def fit(wide: Observations) -> Posterior:
+        return fit_oriented(wide, replace(spec, kernel=wide.kernels, log=wide.log))
+
+    wide = fit_with_related(data, related, fit)
+    assert score_gain(wide, narrow, related, 0) < 10.0
 
 
 def test_the_best_value_is_one_of_the_objective() -> None:
