@@ -11,6 +11,8 @@ import pytest
 
 import bktf
 from bktf.cli import main
+from bktf.engine import History, Objective, make_campaign, with_campaigns
+from bktf.spaces import read_space
 from seeds import seeded
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -58,6 +60,29 @@ def test_the_best_earlier_point_is_tried_first_and_the_rest_is_learned() -> None
     assert len({tuple(t.params.items()) for t in result.study.trials}) == 8
     assert len(result.suggest(2)) == 2
     assert result.posterior.X.shape[1] == 3
+
+
+def test_earlier_values_are_moved_to_the_scale_of_the_target() -> None:
+    rows = table(30)
+    space = read_space(SPACE)
+    values = np.array([row["loss"] for row in rows])
+    objective = Objective(direction="minimize")
+    campaign = make_campaign("before", rows, values, space.distributions, objective)
+    points = [[row["a"], row["b"], float(row["kind"] == "y")] for row in table(8, 4)]
+    X = np.array(points)
+    y = -np.array([50 + 8 * row["loss"] for row in table(8, 4)])  # the same function, oriented
+    nothing = np.empty((0, 3))
+    history = with_campaigns(History(X, y, nothing, X, nothing), space.modelled, [campaign])
+    related = history.related
+    assert related is not None
+    assert related.is_trusted
+    wanted = -(50 + 8 * np.array([earlier_value(_row(x)) for x in related.X]))
+    assert np.abs(related.y - wanted).mean() < 0.3 * wanted.std()
+    assert len(history.first) == 1
+
+
+def _row(x: Any) -> dict[str, Any]:
+    return {"a": float(x[0]), "b": float(x[1]), "kind": "y" if x[2] else "x"}
 
 
 def test_a_study_serves_as_it_is_and_the_sampler_pickles() -> None:
