@@ -69,8 +69,9 @@ def checked_pool(candidates: object, given: Space | None, ordinal: tuple[str, ..
         return None
     pool = candidates if isinstance(candidates, Pool) else read_pool(candidates, given)
     _check_names(pool.space.distributions, ordinal)
-    ordered = pool.space._replace(ordinal=pool.space.ordinal | frozenset(ordinal))
-    pool = replace(pool, space=ordered)
+    ordered = pool.space.ordinal | frozenset(ordinal)
+    if ordered != pool.space.ordinal:  # otherwise its rows are not read again
+        pool = replace(pool, space=pool.space._replace(ordinal=ordered))
     pool.candidates  # noqa: B018  rows outside the space, and equal ones, are refused here
     return pool
 
