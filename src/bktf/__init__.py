@@ -7,7 +7,15 @@ from bktf import acquisition
 from bktf._version import __version__
 from bktf.analysis import LeaveOneOut, leave_one_out
 from bktf.axis_kernels import Periodic
-from bktf.surrogate import GridMoments, Posterior, Priors, RankPosterior, fit, load
+from bktf.surrogate import (
+    GridMoments,
+    Posterior,
+    Priors,
+    RankPosterior,
+    SamplePaths,
+    fit,
+    load,
+)
 
 if TYPE_CHECKING:
     from bktf.optimize import Result, maximize, minimize, suggest_from
@@ -41,6 +49,6 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "BKTFSampler", "GridMoments", "LeaveOneOut", "Periodic", "Posterior", "Priors", "RankPosterior",
-    "Result", "__version__", "acquisition", "choices", "earlier", "fit", "leave_one_out", "load",
-    "maximize", "minimize", "mixture", "suggest_from", "when",
+    "Result", "SamplePaths", "__version__", "acquisition", "choices", "earlier", "fit",
+    "leave_one_out", "load", "maximize", "minimize", "mixture", "suggest_from", "when",
 ]  # fmt: skip

@@ -152,8 +152,12 @@ def test_a_posterior_that_knows_campaigns_is_saved_and_read(tmp_path: Path) -> N
     points = np.array([[0.2, 0.3, 0.0], [0.9, 0.1, 1.0]])
     assert again.mean(points) == pytest.approx(posterior.mean(points))
     assert again.std(points) == pytest.approx(posterior.std(points))
+    left, left_again = bktf.leave_one_out(posterior), bktf.leave_one_out(again)
+    assert left_again.mean == pytest.approx(left.mean)
+    assert left.mean.shape == (6,)
+    assert not left.was_refitted.any()
     with pytest.raises(ValueError, match="also knows earlier campaigns"):
-        bktf.leave_one_out(posterior)
+        bktf.leave_one_out(posterior, refit=True)
 
 
 def test_candidates_mixtures_and_reports_go_with_earlier_results() -> None:

@@ -46,6 +46,7 @@ from bktf._compiled.vector_loops import (
     scaled_product,
     to_pseudo_observations,
 )
+from bktf._compiled.waves import sum_cosines, write_sines
 
 __all__ = [
     "CUBE",
@@ -88,5 +89,7 @@ __all__ = [
     "solve_lower",
     "solve_transposed",
     "solve_upper",
+    "sum_cosines",
     "to_pseudo_observations",
+    "write_sines",
 ]

@@ -13,7 +13,7 @@ from bktf._typing import Floats
 from bktf.axis_kernels import Axis
 from bktf.components import ComponentDraws
 from bktf.gaussian_process import ConditionalProcess
-from bktf.product_forms import Moments
+from bktf.product_forms import Moments, ProductPaths
 
 
 class Draws(Protocol):
@@ -71,6 +71,12 @@ class Draws(Protocol):
 
     def grid_moments(self) -> Moments:
         """Mean and variance over the whole grid, (m_1, …, m_D) each."""
+
+    def paths(self, n_paths: int, seed: int | None = None) -> ProductPaths:
+        """Whole functions drawn from the posterior."""
+
+    def mean_paths(self) -> ProductPaths:
+        """The mean within each draw, as K whole functions."""
 
     def negated(self) -> "Draws":
         """Draws of −f."""

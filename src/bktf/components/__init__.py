@@ -9,7 +9,7 @@ from bktf.components.chains import (
     run_chain,
     states_between,
 )
-from bktf.components.component_draws import ComponentDraws
+from bktf.components.component_draws import ComponentDraws, ComponentPaths
 from bktf.components.noise_operations import noise_operations
 from bktf.components.particle_sweeps import sweep_population
 from bktf.components.population import annealed_powers, run_population, stack_states
@@ -19,6 +19,7 @@ from bktf.components.tempered import Tempered, systematic, temper
 __all__ = [
     "ChainResult",
     "ComponentDraws",
+    "ComponentPaths",
     "KnownFactors",
     "Problem",
     "ResidualDraws",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bktf._typing import Bools, Floats, Ints
+from bktf._typing import Bools, Complexes, Floats, Ints
 from bktf.axis_kernels import Axis, categorical, check_grid_size, dense
 from bktf.components.alignment import Aligned, align
 from bktf.components.chains import KnownFactors, moments_between, states_between
@@ -16,7 +16,8 @@ from bktf.product_forms import Moments, cp_values
 
 MAX_GRID = 20_000_000  # cells of `grid_moments`, 160 MB per array
 MIN_VARIANCE_SHARE = 0.01  # of the variance of f; a component with less does not count for the rank
-OFF_GRID_STREAM = 1  # spawn key of the fit's seed for draws between axis points
+# Spawn keys of the fit's seed, for draws between axis points and for a choice of paths
+OFF_GRID_STREAM, PATH_STREAM = 1, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +142,29 @@ class ComponentDraws:
         tables, index = self._drawn_tables(points)
         return cp_values.products(tables, index)
 
+    # --- whole functions ---------------------------------------------------------------------
+
+    def paths(self, n_paths: int, seed: int | None = None) -> "ComponentPaths":
+        """Some of the draws as whole functions; see `path_draws`."""
+        return ComponentPaths(self.taking(self.path_draws(n_paths, seed)))
+
+    def path_draws(self, n_paths: int, seed: int | None) -> Ints:
+        """The draws that are paths: evenly spaced ones, or with a seed a random choice of them."""
+        if n_paths > self.n_draws:
+            raise ValueError(
+                f"at finite rank paths are the draws of the fit, {self.n_draws} of them, so there "
+                f"are no more; got {n_paths}. Fit with more sweeps or chains"
+            )
+        if seed is None:
+            return np.linspace(0, self.n_draws, n_paths, endpoint=False).astype(np.int64)
+        stream = np.random.SeedSequence(self.seed, spawn_key=(PATH_STREAM, seed))
+        chosen = np.random.default_rng(stream).permutation(self.n_draws)[:n_paths]
+        return np.sort(chosen)
+
+    def mean_paths(self) -> "ComponentPaths":
+        """All draws as whole functions."""
+        return ComponentPaths(self)
+
     # --- the draws themselves ----------------------------------------------------------------
 
     def negated(self) -> "ComponentDraws":
@@ -236,3 +260,92 @@ class ComponentDraws:
             means.append(mean)
             variances.append(variance)
         return means, variances, self.weights, index
+
+
+@dataclass(frozen=True, eq=False)
+class ComponentPaths:
+    """N draws of components as whole functions of scaled coordinates.
+
+    A draw knows its factors at the points of the axes. Between them a path is the factor's
+    conditional mean, so its variance there is too small; `missing_variance` says by how much.
+    """
+
+    draws: ComponentDraws
+
+    @property
+    def n_paths(self) -> int:
+        """N."""
+        return self.draws.n_draws
+
+    @property
+    def n_dims(self) -> int:
+        """D."""
+        return len(self.draws.axes)
+
+    def table(self, d: int, coords: Floats) -> Floats:
+        """The factors at scaled coordinates (u,) of axis d, (N, R, u)."""
+        axis = self.draws.axes[d]
+        located = axis.locate(axis.unscale(coords))
+        is_point = located >= 0
+        table = np.empty((*self.draws.weights.shape, coords.size))
+        table[:, :, is_point] = self.draws.states[d][:, :, located[is_point], 0]
+        if not is_point.all():
+            between, index = np.unique(coords[~is_point], return_inverse=True)
+            means, _ = moments_between(self.draws.known_factors(d), between)
+            table[:, :, ~is_point] = means[:, :, index]
+        return table
+
+    def values(self, points: Floats) -> Floats:
+        """All paths at scaled points (m, D): (N, m)."""
+        tables, index = [], np.empty(points.shape, dtype=np.int64)
+        for d in range(self.n_dims):
+            coords, index[:, d] = np.unique(points[:, d], return_inverse=True)
+            tables.append(self.table(d, coords))
+        return cp_values.values(tables, self.draws.weights, index)
+
+    def own_values(self, points: Floats) -> Floats:
+        """Each path at scaled points of its own, (N, m, D): (N, m)."""
+        return np.array([self.select([p]).values(points[p])[0] for p in range(self.n_paths)])
+
+    def missing_variance(self, points: Floats) -> Floats:
+        """The variance that paths lack at scaled points (m, D), on average over paths, (m,)."""
+        pairs = enumerate(self.draws.axes)
+        unscaled = np.stack([axis.unscale(points[:, d]) for d, axis in pairs], axis=1)
+        return np.asarray(self.draws.moments_by_draw(unscaled).variance.mean(axis=0))
+
+    def terms(self, path: int) -> "ComponentTerms":
+        """One path as a sum of products."""
+        return ComponentTerms(self.select([path]))
+
+    def select(self, paths: "Ints | list[int]") -> "ComponentPaths":
+        """Some of the paths."""
+        return ComponentPaths(self.draws.taking(np.asarray(paths, dtype=np.int64)))
+
+    def negated(self) -> "ComponentPaths":
+        """The paths of −f."""
+        return ComponentPaths(self.draws.negated())
+
+
+@dataclass(frozen=True, eq=False)
+class ComponentTerms:
+    """One draw of components as a sum of products; `paths` holds this one alone."""
+
+    paths: ComponentPaths
+
+    @property
+    def wave_weights(self) -> Complexes:
+        """There are no waves."""
+        return np.empty(0, dtype=np.complex128)
+
+    @property
+    def real_weights(self) -> Floats:
+        """The weights, (R,)."""
+        return np.asarray(self.paths.draws.weights[0])
+
+    def waves(self, d: int, coords: Floats) -> Complexes:  # noqa: ARG002
+        """There are no waves: (0, u)."""
+        return np.empty((0, coords.size), dtype=np.complex128)
+
+    def reals(self, d: int, coords: Floats) -> Floats:
+        """The factors at scaled coordinates (u,) of axis d, (R, u)."""
+        return np.asarray(self.paths.table(d, coords)[0])

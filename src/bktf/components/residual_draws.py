@@ -14,7 +14,7 @@ from bktf.gaussian_process import (
     moments_of_every_cell,
     moments_over_draws,
 )
-from bktf.product_forms import Moments
+from bktf.product_forms import Moments, SummedPaths
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +96,16 @@ class ResidualDraws:
     def grid_moments(self) -> Moments:
         """Mean and variance of f over the whole grid, (m_1, …, m_D) each, cell by cell."""
         return moments_of_every_cell(self, MAX_PROCESS_GRID)
+
+    def paths(self, n_paths: int, seed: int | None = None) -> SummedPaths:
+        """Draws as whole functions: of components, and of the process for their residual."""
+        chosen = self.components.path_draws(n_paths, seed)
+        residual = ProcessDraws(self.axes, self.process.select(chosen), self.residual.seed)
+        return SummedPaths(self.components.paths(n_paths, seed), residual.paths(n_paths, seed))
+
+    def mean_paths(self) -> SummedPaths:
+        """The mean of f within each draw, as whole functions."""
+        return SummedPaths(self.components.mean_paths(), self.residual.mean_paths())
 
     def negated(self) -> "ResidualDraws":
         """Draws of −f."""

@@ -8,7 +8,9 @@ from bktf.gaussian_process.conditional_process import (
 )
 from bktf.gaussian_process.covariance import LOG_ODDS_HIGH
 from bktf.gaussian_process.elliptical_chain import run_elliptical_chain
+from bktf.gaussian_process.local_paths import LocalPath, local_path
 from bktf.gaussian_process.log_posterior import Laplace, LogPosterior
+from bktf.gaussian_process.path_ascent import climb_path, path_values_and_gradients
 from bktf.gaussian_process.process_draws import MAX_GRID as MAX_PROCESS_GRID
 from bktf.gaussian_process.process_draws import (
     ProcessDraws,
@@ -29,26 +31,42 @@ from bktf.gaussian_process.process_sampler import (
     run_process_chain,
     start_of_chain,
 )
+from bktf.gaussian_process.sample_paths import (
+    N_FEATURES,
+    ProcessPaths,
+    ProcessTerms,
+    draw_process_paths,
+    mean_path,
+)
 
 __all__ = [
     "LOG_ODDS_HIGH",
     "MAX_PROCESS_GRID",
+    "N_FEATURES",
     "START_NOISE_PRECISION",
     "ConditionalProcess",
     "Descriptors",
     "Evidence",
     "Laplace",
+    "LocalPath",
     "LogPosterior",
     "ProcessChain",
     "ProcessDraws",
     "ProcessModel",
+    "ProcessPaths",
     "ProcessProblem",
+    "ProcessTerms",
+    "climb_path",
     "condition_process",
+    "draw_process_paths",
     "empty_model",
+    "local_path",
+    "mean_path",
     "moments_of_every_cell",
     "moments_over_draws",
     "n_logs",
     "pair_separations",
+    "path_values_and_gradients",
     "process_evidence",
     "run_elliptical_chain",
     "run_process_chain",

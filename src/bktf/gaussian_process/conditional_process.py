@@ -276,6 +276,14 @@ class ConditionalProcess(NamedTuple):
         """The mean of h at the observations within each draw, (K, n)."""
         return self.residuals - self.coefficients / self.noise_precision[:, None]
 
+    def left_out_moments(self) -> Moments:
+        """Mean and variance of each observation given all the others, within each draw, (K, n).
+
+        Noise is included. With Q = C⁻¹ they are r_i − (Q·r)_i / Q_ii and 1 / Q_ii.
+        """
+        variance = 1.0 / np.einsum("kij,kij->kj", self.roots, self.roots)
+        return Moments(self.residuals - self.coefficients * variance, variance)
+
     def around(self, mean: float) -> "ConditionalProcess":
         """The same parameters and observations where h + mean is observed: the process of f − mean.
 

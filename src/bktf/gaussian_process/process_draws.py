@@ -12,11 +12,17 @@ import numpy as np
 from bktf._typing import Floats
 from bktf.axis_kernels import Axis, check_grid_size
 from bktf.gaussian_process.conditional_process import ConditionalProcess
+from bktf.gaussian_process.sample_paths import (
+    N_FEATURES,
+    ProcessPaths,
+    draw_process_paths,
+    mean_path,
+)
 from bktf.product_forms import Moments
 
 MAX_GRID = 200_000  # cells for which `grid_moments` computes the moments of every draw
 BLOCK = 2000  # points per call of `moments_by_draw`
-DRAW_STREAM = 2  # spawn key of the fit's seed for draws of f
+DRAW_STREAM, PATH_STREAM = 2, 5  # spawn keys of the fit's seed for draws of f, and for paths
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +107,25 @@ class ProcessDraws:
     def grid_moments(self) -> Moments:
         """Mean and variance of f over the whole grid, (m_1, …, m_D) each, cell by cell."""
         return moments_of_every_cell(self, MAX_GRID)
+
+    # --- whole functions ---------------------------------------------------------------------
+
+    def paths(
+        self, n_paths: int, seed: int | None = None, n_features: int = N_FEATURES
+    ) -> ProcessPaths:
+        """Whole functions; they cycle through the draws. `seed` gives others of the same fit."""
+        key = (PATH_STREAM,) if seed is None else (PATH_STREAM, seed)
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+        return draw_process_paths(self.process, self._sizes, n_paths, n_features, rng)
+
+    def mean_paths(self) -> ProcessPaths:
+        """The mean of f within each draw, as whole functions."""
+        return mean_path(self.process, self._sizes)
+
+    @property
+    def _sizes(self) -> list[int]:
+        """The number of points of each axis."""
+        return [axis.size for axis in self.axes]
 
     # --- the draws themselves ----------------------------------------------------------------
 

@@ -11,22 +11,29 @@ from bktf.surrogate.fitting import (
     in_context,
     move_to_mode,
 )
+from bktf.surrogate.meaning import Direction, DomainPart, Meaning, SearchDomain
 from bktf.surrogate.model_spec import ChainLengths, ModelSpec, check_rank, make_axes
 from bktf.surrogate.observed_values import Warp
 from bktf.surrogate.posterior import GridMoments, Posterior
 from bktf.surrogate.priors import Priors
 from bktf.surrogate.rank_posterior import RankPosterior, load
 from bktf.surrogate.run_chains import RunOptions
+from bktf.surrogate.sample_paths import SamplePaths
 
 __all__ = [
     "ChainLengths",
+    "Direction",
+    "DomainPart",
     "GridMoments",
+    "Meaning",
     "ModelSpec",
     "Posterior",
     "Priors",
     "ProcessStart",
     "RankPosterior",
     "RunOptions",
+    "SamplePaths",
+    "SearchDomain",
     "Warp",
     "add_descriptors",
     "around_mean",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bktf._typing import Floats
+from bktf.axis_kernels import Axis
 
 RHAT_LIMIT = 1.1  # above it a quantity counts as not mixed
 MIN_EFFECTIVE = 100  # effective draws below which means and quantiles are rough
@@ -206,3 +207,15 @@ def diagnose(
         n_chains=n_chains,
         unseen=np.empty((0, 0)) if unseen is None else unseen,
     )
+
+
+def random_unseen_cells(
+    grid: Sequence[Axis], observed: Floats, n_cells: int, rng: np.random.Generator
+) -> Floats:
+    """Up to n_cells random cells of a grid that are none of the observed points (n, D), (U, D)."""
+    # More than are needed: some are observed or repeated.
+    drawn = rng.integers(0, [axis.size for axis in grid], (4 * n_cells, len(grid)))
+    known = np.stack([axis.locate(observed[:, d]) for d, axis in enumerate(grid)], axis=1)
+    _, first = np.unique(np.concatenate((known, drawn)), axis=0, return_index=True)
+    cells = drawn[np.sort(first[first >= len(known)] - len(known))[:n_cells]]
+    return np.stack([axis.points[cells[:, d]] for d, axis in enumerate(grid)], axis=1)

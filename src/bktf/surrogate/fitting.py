@@ -20,6 +20,7 @@ from bktf.surrogate.fit_process import (
     fit_process_mode,
 )
 from bktf.surrogate.fit_ranks import check_auto, check_rank_prior, fit_ranks, spec_of_rank
+from bktf.surrogate.meaning import Meaning, check_names
 from bktf.surrogate.model_spec import AUTO_RANK, ModelSpec, make_axes
 from bktf.surrogate.observed_values import Data, Standardisation, check_values
 from bktf.surrogate.posterior import Posterior
@@ -56,6 +57,7 @@ def fit(
     show_progress_bar: bool = False,
     inference: str = "annealed",
     rank_prior: Mapping[float, float] | None = None,
+    names: Sequence[str] | None = None,
     local: bool | None = None,
 ) -> Posterior:
     """Fit Bayesian kernelized tensor factorization to observations y at points X.
@@ -111,6 +113,7 @@ def fit(
             algorithm, one factor after another from a draw of the prior.
         rank_prior: with `rank="auto"`, prior probabilities of the ranks, as in {1: 0.5, 2: 0.5};
             by default equal ones.
+        names: of the parameters, one for each axis; by default x0, x1, ….
         local: the former spelling of `residual_process`, and with `rank=0` of `rank=math.inf`.
 
     Paper: sections 3.1 and 3.3, algorithm 2. Differs: D1 to D9 in docs/paper_deviations.md.
@@ -138,10 +141,18 @@ def fit(
     if spec.rank == AUTO_RANK:
         if warm_start is not None:
             raise ValueError('rank="auto" starts from the prior; leave warm_start out')
-        return _fit_auto(spec, axes, X, y, seed, check_rank_prior(rank_prior), options)
+        fitted: Posterior = _fit_auto(spec, axes, X, y, seed, check_rank_prior(rank_prior), options)
+        return _named(fitted, names)
     if rank_prior is not None:
         raise ValueError(f'rank_prior is for rank="auto"; got it with rank={rank!r}')
-    return fit_model(spec, axes, X, y, seed, warm_start, options)
+    return _named(fit_model(spec, axes, X, y, seed, warm_start, options), names)
+
+
+def _named(posterior: Posterior, names: Sequence[str] | None) -> Posterior:
+    """The posterior with names of its parameters, where they are given."""
+    if names is None:
+        return posterior
+    return replace(posterior, described=Meaning(check_names(names, len(posterior.grid))))
 
 
 def _fit_auto(

@@ -8,25 +8,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bktf._checks import whole_number
 from bktf._typing import Bools, Floats, Ints
-from bktf.acquisition import Draws, choose, expected_excess, improvement_beyond, points_of
+from bktf.acquisition import Draws, choose, points_of
 from bktf.axis_kernels import Axis, check_points
 from bktf.product_forms import Moments
-from bktf.surrogate.diagnostics import OBSERVED, OTHER, UNSEEN, Diagnostics, diagnose
+from bktf.surrogate import diagnostics as diagnosing
+from bktf.surrogate.diagnostics import Diagnostics
+from bktf.surrogate.improvement_at import improvement_at
+from bktf.surrogate.meaning import Meaning, check_names
 from bktf.surrogate.model_spec import ModelSpec
 from bktf.surrogate.observed_values import Standardisation
 from bktf.surrogate.posterior_file import PosteriorFields, write_posterior
 from bktf.surrogate.priors import Priors
+from bktf.surrogate.sample_paths import SamplePaths
 
 # Spawn keys of the fit's seed. Chains take (0, ·), draws of f (1,) between axis points and (2,) of
-# a process.
-DIAGNOSTICS_STREAM, PENDING_STREAM = 3, 4
+# a process, improvements beyond pending points (4,), paths (5, ·).
+DIAGNOSTICS_STREAM = 3
 N_UNSEEN = 64  # unseen cells whose mixing the diagnostics look at
 NOTHING_LEFT = (
     "every cell of the grid is excluded or pending: there is nothing left to choose. Allow repeats "
     "or refine the axes"
 )
-IMPROVEMENT_BLOCK = 100  # points whose covariances with pending points are found together
+MAX_PATHS = 1_000_000  # more are a mistake: memory would run out
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,7 @@ class Posterior:
     seed: int
     standardisation: Standardisation
     draws: Draws
+    described: Meaning | None = None  # names, values and direction, where they are known
 
     def __repr__(self) -> str:
         """Sizes and the noise level."""
@@ -61,6 +67,16 @@ class Posterior:
         sizes = f"{self.n_draws} draws, rank {self.rank}, {len(self.y)} observations"
         noise = f"noise std {low:.3g} to {high:.3g}"
         return f"<bktf.Posterior: {sizes} on a grid of {shape}, {noise}>"
+
+    @property
+    def meaning(self) -> Meaning:
+        """Names, values and direction of what was fitted."""
+        return self.described or Meaning(check_names(None, len(self.grid)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters, in the order of the columns of X."""
+        return self.meaning.names
 
     @property
     def n_draws(self) -> int:
@@ -207,6 +223,16 @@ class Posterior:
         moments = self.draws.grid_moments()
         return GridMoments(self.standardisation.to_user(moments.mean), self._deviation(moments))
 
+    def paths(self, n: int, seed: int | None = None) -> SamplePaths:
+        """Whole functions drawn from the posterior: call the result with points (m, D) for (n, m).
+
+        Always the same for the same fit; `seed` gives others. At infinite rank they cycle through
+        the draws of the parameters. At finite rank they are draws, so there are at most K of them.
+        """
+        number = None if seed is None else whole_number("seed", seed, 0)
+        forms = self.draws.paths(whole_number("n", n, 1, MAX_PATHS), number)
+        return SamplePaths(forms, self.grid, self.standardisation, self.meaning)
+
     # --- the next point --------------------------------------------------------------------------
 
     def expected_improvement(
@@ -229,19 +255,9 @@ class Posterior:
         threshold = float(self.y.max() if best is None else best)
         if not math.isfinite(threshold):
             raise ValueError(f"best must be a finite number, in the units of y; got {best!r}")
-        # In the model's units, because squares of values near 1e±300 are no numbers.
         units = self.standardisation
         best_z = float(units.to_model(np.array(threshold)))
-        mean, variance = self.draws.moments_by_draw(points)
-        alone = units.scale * expected_excess(mean - best_z, np.sqrt(variance)).mean(axis=0)
-        if not len(waiting):
-            return np.asarray(alone)
-        starts = range(0, len(points), IMPROVEMENT_BLOCK)
-        blocks = [points[i : i + IMPROVEMENT_BLOCK] for i in starts]
-        found = [self._improvement_beyond(waiting, block, best_z) for block in blocks]
-        # Pending points never add improvement; the Monte-Carlo error alone could.
-        beyond = units.scale * np.concatenate((np.empty(0), *found))
-        return np.asarray(np.minimum(beyond, alone))
+        return units.scale * improvement_at(self.draws, self.seed, points, waiting, best_z)
 
     def argmax(
         self,
@@ -291,7 +307,14 @@ class Posterior:
     def negated(self) -> "Posterior":
         """The posterior of −f given −y."""
         standardisation = Standardisation(-self.standardisation.mean, self.standardisation.scale)
-        return replace(self, y=-self.y, draws=self.draws.negated(), standardisation=standardisation)
+        described = None if self.described is None else self.described.negated()
+        return replace(
+            self,
+            y=-self.y,
+            draws=self.draws.negated(),
+            standardisation=standardisation,
+            described=described,
+        )
 
     # --- the draws themselves --------------------------------------------------------------------
 
@@ -321,15 +344,16 @@ class Posterior:
         """
         stream = np.random.SeedSequence(self.seed, spawn_key=(DIAGNOSTICS_STREAM,))
         rng = np.random.default_rng(stream)
-        unseen = self._unseen_cells(rng)
+        unseen = diagnosing.random_unseen_cells(self.grid, self.X, N_UNSEEN, rng)
         points = np.concatenate((self.X, unseen))
         f = self.standardisation.to_user(self.draws.draw_each(points, rng))
         n = len(self.X)
         names = [f"f[{i}]" for i in range(n)] + [f"f_unseen[{i}]" for i in range(len(unseen))]
         at_points = {name: f[:, i] for i, name in enumerate(names)}
         others = self._label_free_summaries()
-        groups = [OBSERVED] * n + [UNSEEN] * len(unseen) + [OTHER] * len(others)
-        return diagnose(at_points | others, self.spec.lengths.n_chains, groups, unseen)
+        kinds = diagnosing.OBSERVED, diagnosing.UNSEEN, diagnosing.OTHER
+        groups = np.repeat(kinds, (n, len(unseen), len(others))).tolist()
+        return diagnosing.diagnose(at_points | others, self.spec.lengths.n_chains, groups, unseen)
 
     def to_arviz(self) -> Any:
         """The draws as ArviZ data; needs the extra bktf[arviz]."""
@@ -339,9 +363,7 @@ class Posterior:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to this .npz file (no pickle); `bktf.load` reads it back."""
-        fields = PosteriorFields(
-            self.grid, self.X, self.y, self.spec, self.seed, self.standardisation, self.draws
-        )
+        fields = PosteriorFields(*(getattr(self, name) for name in PosteriorFields._fields))
         write_posterior(path, fields)
 
     def moments_by_draw(self, X: ArrayLike) -> tuple[Floats, Floats]:
@@ -373,21 +395,3 @@ class Posterior:
     def _deviation(self, moments: Moments) -> Floats:
         """Standard deviations in the units of y."""
         return np.asarray(self.standardisation.scale * np.sqrt(moments.variance))
-
-    def _improvement_beyond(self, pending: Floats, points: Floats, best: float) -> Floats:
-        """Expected improvement of points (n, D) over `best` and pending ones, without units."""
-        together = np.concatenate((pending, points))
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(PENDING_STREAM,)))
-        mean = self.draws.moments_by_draw(together).mean
-        covariance = self.draws.covariances_by_draw(together)
-        return improvement_beyond(mean, covariance, len(pending), best, rng)
-
-    def _unseen_cells(self, rng: np.random.Generator) -> Floats:
-        """Up to N_UNSEEN random cells of the grid that were not observed, as points (U, D)."""
-        # More than are needed: some are observed or repeated.
-        sizes = [axis.size for axis in self.grid]
-        drawn = rng.integers(0, sizes, (4 * N_UNSEEN, len(self.grid)))
-        observed = np.stack([axis.locate(self.X[:, d]) for d, axis in enumerate(self.grid)], axis=1)
-        _, first = np.unique(np.concatenate((observed, drawn)), axis=0, return_index=True)
-        cells = drawn[np.sort(first[first >= len(observed)] - len(observed))[:N_UNSEEN]]
-        return np.stack([axis.points[cells[:, d]] for d, axis in enumerate(self.grid)], axis=1)

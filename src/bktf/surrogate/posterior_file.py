@@ -28,6 +28,7 @@ from bktf.gaussian_process import (
 )
 from bktf.surrogate.fit_components import add_residual_process
 from bktf.surrogate.fit_ranks import spec_of_rank
+from bktf.surrogate.meaning import Meaning
 from bktf.surrogate.model_spec import AUTO_RANK, FLAGS, ModelSpec
 from bktf.surrogate.observed_values import Standardisation
 from bktf.surrogate.priors import NEW_PREFIX, OLD_PREFIX, Priors
@@ -35,6 +36,8 @@ from bktf.surrogate.rank_draws import RankDraws, RankPart
 
 SETTINGS = "settings"
 FILE_FORMAT = 3
+# What is kept of names and values; the search domain is a study's and is not
+DESCRIBED = ("names", "direction", "objective", "unit")
 COMPONENT_ARRAYS = ("active", "lengthscales", "weights", "weight_vars", "offsets")
 
 
@@ -48,6 +51,7 @@ class PosteriorFields(NamedTuple):
     seed: int
     standardisation: Standardisation
     draws: Draws
+    described: Meaning | None = None
 
 
 def write_posterior(path: str | os.PathLike[str], posterior: PosteriorFields) -> None:
@@ -71,6 +75,8 @@ def _contents(posterior: PosteriorFields) -> tuple[dict[str, Any], dict[str, NDA
         "noise_std": spec.noise_std,
         "seed": str(posterior.seed),  # may exceed what JSON readers take as a number
     }
+    if posterior.described is not None:
+        settings["described"] = {name: getattr(posterior.described, name) for name in DESCRIBED}
     arrays: dict[str, NDArray[Any]] = {
         "X": posterior.X,
         "y": posterior.y,
@@ -158,7 +164,15 @@ def _fields(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Poster
     values = standardisation.to_model(arrays["y"])
     seed = int(settings["seed"])
     draws = _draws(spec, grid, values, seed, arrays)
-    return PosteriorFields(grid, arrays["X"], arrays["y"], spec, seed, standardisation, draws)
+    return PosteriorFields(
+        grid, arrays["X"], arrays["y"], spec, seed, standardisation, draws, _described(settings)
+    )
+
+
+def _described(settings: dict[str, Any]) -> Meaning | None:
+    """Names and direction, where they were known."""
+    known = settings.get("described")
+    return None if known is None else Meaning(**(known | {"names": tuple(known["names"])}))
 
 
 def _fields_of_ranks(
@@ -185,7 +199,7 @@ def _fields_of_ranks(
     standardisation = Standardisation(**settings["standardisation"])
     return PosteriorFields(
         grid, arrays["X"], arrays["y"], spec, int(settings["seed"]), standardisation,
-        RankDraws(tuple(parts)),
+        RankDraws(tuple(parts)), _described(settings),
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from bktf.gaussian_process import (
     moments_of_every_cell,
     moments_over_draws,
 )
-from bktf.product_forms import Moments
+from bktf.product_forms import JoinedPaths, Moments
 
 
 class RankPart(NamedTuple):
@@ -114,6 +114,19 @@ class RankDraws:
     def grid_moments(self) -> Moments:
         """Mean and variance of f over the whole grid, (m_1, …, m_D) each, cell by cell."""
         return moments_of_every_cell(self, MAX_PROCESS_GRID)
+
+    def paths(self, n_paths: int, seed: int | None = None) -> JoinedPaths:
+        """Whole functions of all ranks, in proportion to their probabilities."""
+        used = [part for part in self.parts if part.chosen.size]
+        ends = np.cumsum([part.chosen.size for part in used]) / self.n_draws
+        counts = np.diff(np.round(np.concatenate(([0.0], ends)) * n_paths)).astype(int)
+        pairs = zip(used, counts.tolist(), strict=True)
+        return JoinedPaths(tuple(part.draws.paths(count, seed) for part, count in pairs if count))
+
+    def mean_paths(self) -> JoinedPaths:
+        """The mean of f within each draw, as whole functions."""
+        used = [part for part in self.parts if part.chosen.size]
+        return JoinedPaths(tuple(part.draws.mean_paths().select(part.chosen) for part in used))
 
     def negated(self) -> "RankDraws":
         """Draws of −f."""

@@ -1,0 +1,98 @@
+"""Whole functions drawn from a posterior, in the user's units."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bktf._typing import Floats
+from bktf.axis_kernels import Axis, check_points
+from bktf.components import ComponentPaths
+from bktf.gaussian_process import ProcessPaths
+from bktf.product_forms import JoinedPaths, ProductPaths, SummedPaths
+from bktf.surrogate.meaning import Meaning
+from bktf.surrogate.observed_values import Standardisation
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SamplePaths(Sequence["SamplePaths"]):
+    """N whole functions. Call it with points (m, D): the values of every path, (N, m).
+
+    At infinite rank a path is a sum of random waves and of one product for each observation; mean
+    and covariance over paths are those of the posterior. At finite rank paths are the draws of the
+    fit; between axis points they are the factors' conditional means, and `missing_std` says how
+    much they vary too little there.
+    """
+
+    forms: ProductPaths  # in the model's units
+    grid: tuple[Axis, ...]
+    standardisation: Standardisation
+    meaning: Meaning
+
+    def __repr__(self) -> str:
+        """How many."""
+        waves = f", {self.n_features} waves each" if self.n_features else ""
+        return f"<bktf.SamplePaths: {len(self)} functions of {len(self.grid)} parameters{waves}>"
+
+    def __len__(self) -> int:
+        """N."""
+        return self.forms.n_paths
+
+    @overload
+    def __getitem__(self, index: int) -> "SamplePaths": ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "SamplePaths": ...
+
+    def __getitem__(self, index: int | slice) -> "SamplePaths":
+        """One path, or some of them."""
+        chosen = np.arange(len(self))[index]
+        return replace(self, forms=self.forms.select(np.atleast_1d(chosen)))
+
+    @property
+    def n_features(self) -> int:
+        """Random waves of each path at infinite rank; 0 at finite rank."""
+        return max((len(self.forms.terms(p).wave_weights) for p in (0, -1 % len(self))), default=0)
+
+    def __call__(self, X: ArrayLike) -> Floats:
+        """The value of every path at points (m, D), (N, m), in the units of y."""
+        return self.standardisation.to_user(self.forms.values(self.scaled(X)))
+
+    def along(self, name: str | int, values: ArrayLike, at: ArrayLike) -> Floats:
+        """The value of every path where one parameter moves and the others stay, (N, m).
+
+        Args:
+            name: of the parameter, or the number of its axis.
+            values: coordinates (m,) of that parameter.
+            at: the point (D,) that gives the others.
+        """
+        d, line = self.meaning.axis(name), np.atleast_1d(np.asarray(values, dtype=float))
+        points = np.repeat(np.atleast_2d(np.asarray(at, dtype=float)), line.size, axis=0)
+        if points.shape[1] == len(self.grid):
+            points[:, d] = line
+        return self(points)
+
+    def missing_std(self, X: ArrayLike) -> Floats:
+        """The standard deviation that paths lack at points (m, D), (m,); 0 at infinite rank."""
+        missing = _missing_variance(self.forms, self.scaled(X))
+        return np.asarray(self.standardisation.scale * np.sqrt(missing))
+
+    def scaled(self, X: ArrayLike) -> Floats:
+        """Points (m, D) in the model's units."""
+        points = check_points(X, self.grid)
+        return np.stack([axis.scale(points[:, d]) for d, axis in enumerate(self.grid)], axis=1)
+
+
+def _missing_variance(forms: ProductPaths, points: Floats) -> Floats:
+    """The variance that paths lack at scaled points (m, D), on average over them, (m,)."""
+    if isinstance(forms, ComponentPaths):
+        return forms.missing_variance(points)
+    if isinstance(forms, SummedPaths):
+        return _missing_variance(forms.first, points) + _missing_variance(forms.second, points)
+    if isinstance(forms, JoinedPaths):
+        parts = [part.n_paths * _missing_variance(part, points) for part in forms.parts]
+        return np.asarray(sum(parts) / forms.n_paths)
+    assert isinstance(forms, ProcessPaths)
+    return np.zeros(len(points))
