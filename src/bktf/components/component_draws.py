@@ -4,6 +4,7 @@ Points are in the units of the axes, values in the model's units (standardised).
 """
 
 import threading
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,12 +13,13 @@ from bktf._typing import Bools, Complexes, Floats, Ints
 from bktf.axis_kernels import Axis, categorical, check_grid_size, dense
 from bktf.components.alignment import Aligned, align
 from bktf.components.chains import KnownFactors, moments_between, states_between
-from bktf.product_forms import Moments, cp_values
+from bktf.product_forms import Moments, Pieces, RealMoments, cp_values
 
 MAX_GRID = 20_000_000  # cells of `grid_moments`, 160 MB per array
 MIN_VARIANCE_SHARE = 0.01  # of the variance of f; a component with less does not count for the rank
 # Spawn keys of the fit's seed, for draws between axis points and for a choice of paths
 OFF_GRID_STREAM, PATH_STREAM = 1, 5
+MAX_PIECE = 0.25  # of an axis, over which a quadrature rule follows a factor between axis points
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,3 +351,27 @@ class ComponentTerms:
     def reals(self, d: int, coords: Floats) -> Floats:
         """The factors at scaled coordinates (u,) of axis d, (R, u)."""
         return np.asarray(self.paths.table(d, coords)[0])
+
+    @property
+    def real_key(self) -> Hashable:
+        """Every draw has factors of its own."""
+        return None
+
+    def frequencies(self, d: int) -> Floats | None:
+        """There are no waves: (0,), or None on an axis of levels."""
+        return None if self.paths.draws.axes[d].kernel.on_levels else np.empty(0)
+
+    def real_moments(self, d: int) -> RealMoments | None:  # noqa: ARG002
+        """There is no closed form for all kernels."""
+        return None
+
+    def mixed_covariances(self, d: int) -> Complexes:  # noqa: ARG002
+        """There are no waves: (0, R)."""
+        return np.empty((0, self.real_weights.size), dtype=np.complex128)
+
+    def pieces(self, d: int) -> Pieces:
+        """Between the axis points a conditional mean is smooth over a length-scale."""
+        axis = self.paths.draws.axes[d]
+        lengths = self.paths.draws.lengthscales[0, :, d]
+        shortest = float(np.nanmin(lengths)) if np.isfinite(lengths).any() else 1.0
+        return Pieces(axis.scale(axis.active_points), min(max(shortest, 1e-3), MAX_PIECE))

@@ -16,6 +16,7 @@ Given observations, v = C⁻¹·(y − prior path − noise) adds one product fo
 """
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +24,9 @@ import numpy as np
 from bktf._compiled import sum_cosines
 from bktf._typing import Complexes, Floats, Ints
 from bktf.gaussian_process.conditional_process import ConditionalProcess
-from bktf.gaussian_process.covariance import FROM_FAR, MIDDLE_WEIGHT
+from bktf.gaussian_process.covariance import FROM_FAR, MIDDLE_WEIGHT, SQRT5
+from bktf.gaussian_process.kernel_integrals import KernelIntegrals
+from bktf.product_forms import Pieces, RealMoments
 
 N_FEATURES = 256  # F; docs/analysis.md has the measurements behind it
 T_DOF = 5.0  # degrees of freedom of the frequencies: twice the smoothness of the kernel
@@ -167,6 +170,37 @@ class ProcessTerms:
     def reals(self, d: int, coords: Floats) -> Floats:
         """The covariance along axis d with each observation, (n, u)."""
         return np.asarray(self.process.table(d, coords)[0].T)
+
+    @property
+    def real_key(self) -> Hashable:
+        """Paths of one draw of the parameters have the same covariances along the axes."""
+        return int(self.paths.draws[0])
+
+    def frequencies(self, d: int) -> Floats | None:
+        """ω (F,), where z_d = exp(i·ω·x) on [0, 1]; None on an axis of levels."""
+        return None if d in self.paths.level_angles else self.paths.frequencies[0, :, d]
+
+    def real_moments(self, d: int) -> RealMoments | None:
+        """Moments of the covariances along axis d over the uniform measure; None on levels."""
+        if d in self.paths.level_angles:
+            return None
+        own = self._integrals(d)
+        return own.moments() if own.is_inside else None
+
+    def mixed_covariances(self, d: int) -> Complexes:
+        """E[z_d·φ_d] − E[z_d]·E[φ_d] over the uniform measure, (F, n)."""
+        return self._integrals(d).with_waves(self.paths.frequencies[0, :, d])
+
+    def pieces(self, d: int) -> Pieces:
+        """Between the observations a covariance is smooth over a length-scale."""
+        own = self._integrals(d)
+        return Pieces(np.unique(own.knots), min(SQRT5 / own.rate, 0.25))
+
+    def _integrals(self, d: int) -> KernelIntegrals:
+        """The covariances along axis d as functions to be integrated."""
+        process, draw = self.paths.process, self.paths.draws[0]
+        rate = SQRT5 * math.exp(-process.logs[draw, d])
+        return KernelIntegrals(rate, float(process.shares[draw]), process.observed[:, d])
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,12 @@
 
 from bktf.product_forms import cp_values
 from bktf.product_forms.axis_ascent import MAX_PASSES, best_allowed, best_few_allowed, climb_once
+from bktf.product_forms.axis_integrals import (
+    AxisMoments,
+    axis_means,
+    axis_moments,
+    panel_rule,
+)
 from bktf.product_forms.axis_measures import UNIFORM, AxisMeasure
 from bktf.product_forms.best_first_maximum import FormMaximum, bound_boxes, maximum_over_draws
 from bktf.product_forms.cp_values import Moments
@@ -9,7 +15,9 @@ from bktf.product_forms.maximum_forms import Forms, make_forms
 from bktf.product_forms.path_terms import (
     JoinedPaths,
     PathTerms,
+    Pieces,
     ProductPaths,
+    RealMoments,
     SummedPaths,
     evaluate_terms,
 )
@@ -18,13 +26,18 @@ __all__ = [
     "MAX_PASSES",
     "UNIFORM",
     "AxisMeasure",
+    "AxisMoments",
     "FormMaximum",
     "Forms",
     "JoinedPaths",
     "Moments",
     "PathTerms",
+    "Pieces",
     "ProductPaths",
+    "RealMoments",
     "SummedPaths",
+    "axis_means",
+    "axis_moments",
     "best_allowed",
     "best_few_allowed",
     "bound_boxes",
@@ -33,4 +46,5 @@ __all__ = [
     "evaluate_terms",
     "make_forms",
     "maximum_over_draws",
+    "panel_rule",
 ]

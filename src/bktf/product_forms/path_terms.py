@@ -7,12 +7,27 @@ draw of components has R real terms and no waves. A path of a Gaussian process h
 prior part, and one real term for each observation. Coordinates are scaled.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from bktf._typing import Complexes, Floats, Ints
+
+
+class Pieces(NamedTuple):
+    """Where the real terms of a path are smooth along an ordered axis."""
+
+    knots: Floats  # (k,) increasing scaled coordinates between which they are smooth
+    longest: float  # a panel over which a polynomial of degree 19 or so follows them
+
+
+class RealMoments(NamedTuple):
+    """Means and covariances of real terms along an axis, over the uniform measure on [0, 1]."""
+
+    means: Floats  # (T,)
+    covariances: Floats  # (T, T)
 
 
 class PathTerms(Protocol):
@@ -31,6 +46,22 @@ class PathTerms(Protocol):
 
     def reals(self, d: int, coords: Floats) -> Floats:
         """φ_d at scaled coordinates (u,) of axis d, (T, u)."""
+
+    @property
+    def real_key(self) -> Hashable:
+        """Paths of the same model with the same key have the same real terms; None: only itself."""
+
+    def frequencies(self, d: int) -> Floats | None:
+        """ω (F,), where z_d = exp(i·ω·x) on [0, 1]; None on an axis of levels."""
+
+    def real_moments(self, d: int) -> RealMoments | None:
+        """Moments of φ_d over the uniform measure, where there is a closed form."""
+
+    def mixed_covariances(self, d: int) -> Complexes:
+        """E[z_d·φ_d] − E[z_d]·E[φ_d] over the uniform measure, (F, T), where `real_moments` is."""
+
+    def pieces(self, d: int) -> Pieces:
+        """Where φ_d is smooth on an ordered axis."""
 
 
 class ProductPaths(Protocol):
@@ -132,6 +163,30 @@ class SummedTerms:
     def reals(self, d: int, coords: Floats) -> Floats:
         """φ_d at scaled coordinates (u,) of axis d, (T, u)."""
         return np.concatenate((self.first.reals(d, coords), self.second.reals(d, coords)))
+
+    @property
+    def real_key(self) -> Hashable:
+        """Every sum has real terms of its own."""
+        return None
+
+    def frequencies(self, d: int) -> Floats | None:
+        """ω (F,), where z_d = exp(i·ω·x) on [0, 1]; None on an axis of levels."""
+        parts = [self.first.frequencies(d), self.second.frequencies(d)]
+        known = [part for part in parts if part is not None]
+        return np.concatenate(known) if len(known) == len(parts) else None
+
+    def real_moments(self, d: int) -> RealMoments | None:  # noqa: ARG002
+        """No closed form covers both parts."""
+        return None
+
+    def mixed_covariances(self, d: int) -> Complexes:
+        """There is no closed form."""
+        raise NotImplementedError(d)
+
+    def pieces(self, d: int) -> Pieces:
+        """Where both parts are smooth."""
+        first, second = self.first.pieces(d), self.second.pieces(d)
+        return Pieces(np.union1d(first.knots, second.knots), min(first.longest, second.longest))
 
 
 @dataclass(frozen=True, eq=False)
