@@ -8,7 +8,8 @@ because with y ≥ 0, the distance beyond the end, and A = λ·s
 
     M(A + y) = exp(−A − y)·Σ_k p_k(A)·y^k,    p_0 = 1 + A + A² / 3,  p_1 = 1 + 2·A / 3,  p_2 = 1 / 3
 
-The difference loses about as many digits as the length-scale is long, three for the longest of all.
+Such a difference loses digits where the length-scale is long. The products of two covariances are
+then a quadrature: with little noise they are multiplied by large numbers that nearly cancel.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import numpy as np
 
 from bktf._typing import Complexes, Floats
 from bktf.gaussian_process.covariance import FROM_FAR, MIDDLE_WEIGHT
-from bktf.product_forms import RealMoments
+from bktf.product_forms import RealMoments, panel_rule
 
 FACTORIALS = np.array([1.0, 1.0, 2.0])  # k! = ∫ y^k·exp(−y) dy
 # (k + l)! / 2^(k + l + 1) = ∫ y^(k + l)·exp(−2·y) dy
@@ -25,6 +26,9 @@ TAIL_PRODUCTS = np.array([[1 / 2, 1 / 4, 1 / 4], [1 / 4, 1 / 4, 3 / 8], [1 / 4, 
 LINE_INTEGRAL = 16.0 / 3.0  # of M over the whole line, times λ
 # ∫ M(λ·|x|)·M(λ·|x − h|) dx = exp(−r)·Σ_k c_k·r^k / λ, r = λ·h: the form of a Matérn 11/2
 LINE_PRODUCT = 3.5 * np.array([1.0, 1.0, 4 / 9, 1 / 9, 1 / 63, 1 / 945])
+MIN_RATE = 4.0  # λ; where it is lower, a quadrature is more exact
+# Up to MIN_RATE, four nodes on such panels between the knots are exact to 1e-14
+LONGEST_PANEL, N_NODES = 1 / 16, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,8 @@ class KernelIntegrals:
 
     def moments(self) -> RealMoments:
         """Means (n,) and covariances (n, n) of φ for x uniform on [0, 1]."""
+        if self.rate < MIN_RATE:
+            return self._moments_by_quadrature()
         left, right = self._tails()
         means = (LINE_INTEGRAL - (left + right) @ FACTORIALS) / self.rate
         r = self.rate * np.abs(self.knots[:, None] - self.knots)
@@ -61,6 +67,20 @@ class KernelIntegrals:
         covariances = products / self.rate - means[:, None] * means
         sizes = self.sizes
         return RealMoments(self.share + sizes * means, sizes[:, None] * sizes * covariances)
+
+    def _moments_by_quadrature(self) -> RealMoments:
+        """The same from nodes between all knots, for a long length-scale."""
+        inside = np.clip(self.knots, 0.0, 1.0)
+        ends = np.unique(np.concatenate(([0.0], inside, [1.0])))
+        coords, weights = panel_rule(ends, LONGEST_PANEL, N_NODES)
+        r = self.rate * np.abs(inside[:, None] - coords)
+        values = (1.0 + r + r * r / 3.0) * np.exp(-r)
+        means = values @ weights
+        values -= means[:, None]
+        values *= np.sqrt(weights)
+        sizes = self.sizes
+        values *= sizes[:, None]
+        return RealMoments(self.share + sizes * means, values @ values.T)
 
     def with_waves(self, frequencies: Floats) -> Complexes:
         """Cov(exp(i·ω·x), φ) for x uniform on [0, 1], (F, n); 0 where ω is."""

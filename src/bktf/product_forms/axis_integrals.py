@@ -98,22 +98,22 @@ def quadrature(pieces: Pieces, fastest: float) -> tuple[Floats, Floats]:
     return panel_rule(ends, longest)
 
 
-def panel_rule(ends: Floats, longest: float) -> tuple[Floats, Floats]:
+def panel_rule(ends: Floats, longest: float, n_nodes: int = N_GAUSS) -> tuple[Floats, Floats]:
     """Gauss-Legendre nodes and weights (Q,) on panels between `ends`, none above `longest`."""
     widths = np.diff(ends)
     counts = np.maximum(np.ceil(widths / longest), 1.0).astype(np.int64)
     first = np.repeat(ends[:-1], counts)
     width = np.repeat(widths / counts, counts)
     number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    nodes, weights = _gauss_legendre()
+    nodes, weights = _gauss_legendre(n_nodes)
     coords = (first + number * width)[:, None] + width[:, None] * nodes
     return coords.ravel(), (width[:, None] * weights).ravel()
 
 
-@lru_cache(maxsize=1)
-def _gauss_legendre() -> tuple[Floats, Floats]:
+@lru_cache(maxsize=8)
+def _gauss_legendre(n_nodes: int) -> tuple[Floats, Floats]:
     """The rule on [0, 1]."""
-    nodes, weights = np.polynomial.legendre.leggauss(N_GAUSS)
+    nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     return 0.5 * (nodes + 1.0), 0.5 * weights
 
 
