@@ -5,13 +5,18 @@ from bktf.acquisition.choose_arguments import ACQUISITIONS, check_acquisition, c
 from bktf.acquisition.component_scores import component_score
 from bktf.acquisition.draws_protocol import Draws
 from bktf.acquisition.improvement import expected_excess, improvement_beyond
+from bktf.acquisition.path_search import PathMaxima, maximise_paths
 from bktf.acquisition.posterior_view import PosteriorView, points_of
+from bktf.acquisition.search_domain import DomainPart, SearchDomain
 
 __all__ = [
     "ACQUISITIONS",
     "Choice",
+    "DomainPart",
     "Draws",
+    "PathMaxima",
     "PosteriorView",
+    "SearchDomain",
     "check_acquisition",
     "check_beta",
     "choose",
@@ -19,5 +24,6 @@ __all__ = [
     "component_score",
     "expected_excess",
     "improvement_beyond",
+    "maximise_paths",
     "points_of",
 ]

@@ -21,8 +21,7 @@ from bktf.product_forms import best_allowed, best_few_allowed
 AnyBoxScore = BoxScore | ChanceWeighted[BoxScore]
 Valued = tuple[Floats, float]  # a scaled point (D,) and its score
 
-N_CANDIDATES_ANYWHERE = 256
-N_CANDIDATES_NEAR = 256  # near the best observed points
+N_CANDIDATES = 256, 256  # near the best observed points, and anywhere
 NEAR_DISTANCES = (0.003, 0.3)  # of those candidates, as shares of the axes; log-uniform
 N_GRADIENT_CLIMBERS = 5  # L-BFGS takes most of the time of a search
 MIN_CLIMBER_DISTANCE = 0.1  # on at least one axis, so that climbers start on different hills
@@ -75,6 +74,23 @@ class Box:
             snapped[:, d] = self.axes[d][nearest]
         return snapped
 
+    def near(self, point: Floats, n: int, distance: float, rng: np.random.Generator) -> Floats:
+        """Random points (n, D) at about a distance, a share of the axes, from a point (D,)."""
+        around = np.repeat(point[None], n, axis=0)
+        for d in range(len(self.axes)):
+            if self.is_continuous[d]:
+                step = distance * rng.standard_normal(n)
+                around[:, d] = self.clip(d, around[:, d] + step)
+            else:
+                is_moved = rng.random(n) < distance
+                around[:, d] = np.where(is_moved, self.random_on(d, n, rng), around[:, d])
+        return around
+
+    def holds(self, point: Floats) -> bool:
+        """Whether a point (D,) lies between the ends of the axes, and on those that are fixed."""
+        pairs = zip(self.axes, point.tolist(), strict=True)
+        return all(axis.min() <= x <= axis.max() for axis, x in pairs)
+
     def with_incumbents_on_axes(self) -> "Box":
         """The same box with its incumbents moved to the nearest values of its axes."""
         return replace(self, incumbents=self.snap(self.incumbents))
@@ -87,7 +103,7 @@ class Box:
 def search_box(score: AnyBoxScore, box: Box, rng: np.random.Generator) -> Found:
     """The best allowed point that was found; where no candidate is allowed, near incumbents."""
     smooth = score.plain if isinstance(score, ChanceWeighted) else score
-    candidates = smooth.promising(_candidates(box, rng))
+    candidates = smooth.promising(box_candidates(box, *N_CANDIDATES, rng))
     values = smooth.values(candidates)
     starts = _spread(candidates, values)
     ends, end_values = _climb(smooth, box, candidates[starts], values[starts], rng)
@@ -109,10 +125,10 @@ def search_box(score: AnyBoxScore, box: Box, rng: np.random.Generator) -> Found:
     return Found(point, value, method, is_thin=is_thin)
 
 
-def _candidates(box: Box, rng: np.random.Generator) -> Floats:
+def box_candidates(box: Box, n_near: int, n_anywhere: int, rng: np.random.Generator) -> Floats:
     """Points (n, D): near incumbents in some of their coordinates, and anywhere."""
-    n_dims, n = len(box.axes), N_CANDIDATES_NEAR
-    anywhere = box.random(N_CANDIDATES_ANYWHERE, rng)
+    n_dims, n = len(box.axes), n_near
+    anywhere = box.random(n_anywhere, rng)
     near = box.incumbents[np.arange(n) % len(box.incumbents)].copy()
     nearest, farthest = NEAR_DISTANCES
     distance = np.exp(rng.uniform(math.log(nearest), math.log(farthest), n))
@@ -221,8 +237,8 @@ def _climb_gradient(
 
 def _any_allowed(score: AnyBoxScore, box: Box, rng: np.random.Generator) -> list[Valued]:
     """An allowed point that turns up at random; nothing where they are too rare."""
-    for _ in range(0, MAX_ASKED, N_CANDIDATES_ANYWHERE):
-        for point in box.random(N_CANDIDATES_ANYWHERE, rng):
+    for _ in range(0, MAX_ASKED, N_CANDIDATES[1]):
+        for point in box.random(N_CANDIDATES[1], rng):
             if box.is_allowed(point):
                 return [(point, float(score.values(point[None])[0]))]
     return []
@@ -232,14 +248,7 @@ def _try_nearby(score: AnyBoxScore, box: Box, start: Valued, rng: np.random.Gene
     """The best allowed of random points around the best so far, nearer in every round."""
     point, value = start
     for distance in NEARBY_DISTANCES:
-        around = np.repeat(point[None], N_NEARBY, axis=0)
-        for d in range(len(box.axes)):
-            if box.is_continuous[d]:
-                step = distance * rng.standard_normal(N_NEARBY)
-                around[:, d] = box.clip(d, around[:, d] + step)
-            else:
-                is_moved = rng.random(N_NEARBY) < distance
-                around[:, d] = np.where(is_moved, box.random_on(d, N_NEARBY, rng), around[:, d])
+        around = box.near(point, N_NEARBY, distance, rng)
         better = best_allowed(around, score.values(around), box.is_allowed, value)
         point, value = better or (point, value)
     return point, value

@@ -3,6 +3,7 @@
 A path of the prior is a sum of F waves with random frequencies. Along each axis the kernel
 ρ + (1 − ρ)·Matérn 5/2 is the characteristic function of a mixture: with probability ρ the axis is
 absent from the wave; otherwise its frequency is t with 5 degrees of freedom, over the length-scale.
+(`wave_orders` says how axes are drawn.)
 On a category a wave is absent with the correlation as probability; otherwise each level has a phase
 of its own. An inactive coordinate is, with the weight w of the covariance, at the middle of the
 axis, and otherwise has a phase of its own. Amplitudes are Rayleigh and phases uniform, so f at any
@@ -26,6 +27,7 @@ from bktf._typing import Complexes, Floats, Ints
 from bktf.gaussian_process.conditional_process import ConditionalProcess
 from bktf.gaussian_process.covariance import FROM_FAR, MIDDLE_WEIGHT, SQRT5
 from bktf.gaussian_process.kernel_integrals import KernelIntegrals
+from bktf.gaussian_process.wave_orders import draw_subsets
 from bktf.product_forms import Pieces, RealMoments
 
 N_FEATURES = 256  # F; docs/analysis.md has the measurements behind it
@@ -210,6 +212,7 @@ class _Features:
     frequencies: Floats  # (N, F, A)
     inactive_angles: Floats  # (N, F, A)
     level_angles: dict[int, Floats]  # by axis, (N, F, levels)
+    shares: Floats  # (N, F) of the prior variance
 
     def angles_along(self, a: int, coords: Floats) -> Floats:
         """What scaled coordinates (u,) of one axis add to the angles, (N, F, u)."""
@@ -234,8 +237,8 @@ def draw_process_paths(
     n_dims, draws = process.n_dims, np.arange(n_paths) % len(process.logs)
     features = _draw_features(process, draws, n_levels, n_features, rng)
     offsets = rng.uniform(0.0, 2.0 * math.pi, (n_paths, n_features))
-    scales = np.sqrt(process.prior_variances[draws] / max(n_features, 1))
-    amplitudes = scales[:, None] * np.sqrt(rng.chisquare(2.0, (n_paths, n_features)))
+    scales = np.sqrt(process.prior_variances[draws][:, None] * features.shares)
+    amplitudes = scales * np.sqrt(rng.chisquare(2.0, (n_paths, n_features)))
     noise = rng.standard_normal((n_paths, len(process.observed)))
     # The waves at the observations, over all their axes
     prior = _waves_at_observations(process, features, offsets, amplitudes)
@@ -284,22 +287,23 @@ def _draw_features(
     frequencies = np.zeros((*shape, n_axes))
     inactive_angles = np.zeros((*shape, n_axes))
     level_angles: dict[int, Floats] = {}
+    correlations = 1.0 / (1.0 + np.exp(-process.logs[:, :n_axes]))  # of axes with levels
+    absent = np.where(process.on_levels, correlations, process.shares[:, None])
+    is_absent_on, shares = draw_subsets(absent, draws, n_features, rng)
     for a in range(n_axes):
-        log = process.logs[draws, a][:, None]
+        log, is_absent = process.logs[draws, a][:, None], is_absent_on[:, :, a]
         if process.on_levels[a]:
-            is_absent = rng.random(shape) < 1.0 / (1.0 + np.exp(-log))
             count = n_levels[a] if a < process.n_dims else _n_context_levels(process, a)
             angles = rng.uniform(0.0, 2.0 * math.pi, (*shape, count))
             level_angles[a] = np.where(is_absent[:, :, None], 0.0, angles)
             continue
-        is_absent = rng.random(shape) < process.shares[draws][:, None]
         drawn = rng.standard_t(T_DOF, shape) * np.exp(-log)
         frequencies[:, :, a] = np.where(is_absent, 0.0, drawn)
         own_phase = rng.uniform(0.0, 2.0 * math.pi, shape)
         is_middle = rng.random(shape) < MIDDLE_WEIGHT
         inactive = np.where(is_middle, 0.5 * drawn, own_phase)
         inactive_angles[:, :, a] = np.where(is_absent, 0.0, inactive)
-    return _Features(frequencies, inactive_angles, level_angles)
+    return _Features(frequencies, inactive_angles, level_angles, shares)
 
 
 def _n_context_levels(process: ConditionalProcess, a: int) -> int:
@@ -322,6 +326,7 @@ def _waves_at_observations(
             features.frequencies[block],
             features.inactive_angles[block],
             {a: table[block] for a, table in features.level_angles.items()},
+            features.shares[block],
         )
         angles = np.repeat(offsets[block][:, :, None], len(observed), axis=2)
         for a in range(observed.shape[1]):

@@ -11,7 +11,7 @@ from bktf.surrogate.fitting import (
     in_context,
     move_to_mode,
 )
-from bktf.surrogate.meaning import Direction, DomainPart, Meaning, SearchDomain
+from bktf.surrogate.meaning import Direction, Meaning
 from bktf.surrogate.model_spec import ChainLengths, ModelSpec, check_rank, make_axes
 from bktf.surrogate.observed_values import Warp
 from bktf.surrogate.posterior import GridMoments, Posterior
@@ -23,7 +23,6 @@ from bktf.surrogate.sample_paths import SamplePaths
 __all__ = [
     "ChainLengths",
     "Direction",
-    "DomainPart",
     "GridMoments",
     "Meaning",
     "ModelSpec",
@@ -33,7 +32,6 @@ __all__ = [
     "RankPosterior",
     "RunOptions",
     "SamplePaths",
-    "SearchDomain",
     "Warp",
     "add_descriptors",
     "around_mean",

@@ -2,31 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from bktf._typing import Floats
+from bktf.acquisition import SearchDomain
 from bktf.product_forms import UNIFORM, AxisMeasure
 
 Direction = Literal["minimize", "maximize"]
-
-
-class DomainPart(NamedTuple):
-    """A part of what may be suggested: coordinates that are fixed, and points that axes may take.
-
-    Both by axis, as `acquisition.choose` takes them.
-    """
-
-    fixed: Mapping[int, float]
-    within: Mapping[int, Floats]
-
-
-@dataclass(frozen=True, eq=False)
-class SearchDomain:
-    """What may be suggested; by default every cell of the grid."""
-
-    parts: tuple[DomainPart, ...] = (DomainPart({}, {}),)
-    feasible: Callable[[Floats], bool] | None = None  # as `acquisition.choose` takes it
-    free: frozenset[int] = frozenset()  # axes with every value between the ends
 
 
 @dataclass(frozen=True, eq=False)
