@@ -14,9 +14,11 @@ import numpy as np
 from bktf._compiled import compiled, compiled_part, write_sines
 from bktf.gaussian_process.covariance import exponentiate
 
-N_STEPS = 40  # of an ascent at most
+N_STEPS = 100  # of an ascent at most; six axes need up to 60
 MAX_HALVINGS = 20  # of a step
 FIRST_STEP = 0.05  # length of the first step, as a share of the axes
+MAX_STEP = 0.5  # of an axis; steps of this length are not doubled
+MIN_CURVATURE = 1e-12  # times the change of the gradient; less counts as none
 ENOUGH_GAIN = 1e-4  # of the gain that the slope promises (Armijo)
 MIN_GAIN = 1e-10  # in standard deviations of y; a step that gains less is the last one
 MIN_CORRELATION = 1e-290  # smaller correlations have no slope
@@ -85,13 +87,15 @@ def climb_path(path, low, high, x):
     inverse = np.eye(size)  # of the negative Hessian, approximately
     value = value_and_gradient(path, x, gradient)
     is_fresh = True  # whether `inverse` has no curvature in it yet
+    is_free = np.ones(size, np.bool_)
     for _ in range(N_STEPS):
-        is_free = np.empty(size, np.bool_)
         norm = 0.0
         for d in range(size):
             outward = (x[d] <= low[d] and gradient[d] < 0.0) or (
                 x[d] >= high[d] and gradient[d] > 0.0
             )
+            if outward and is_free[d] and not is_fresh:
+                hold(inverse, d)
             is_free[d] = not outward
             if is_free[d]:
                 norm += gradient[d] * gradient[d]
@@ -131,7 +135,13 @@ def climb_path(path, low, high, x):
                 break
             is_fresh = True
             continue
-        update_inverse(inverse, x, new_x, gradient, new_gradient, is_fresh)
+        if not update_inverse(inverse, is_free, x, new_x, gradient, new_gradient, is_fresh):
+            # The path is convex along the step, so a longer one gains more
+            longest = 0.0
+            for d in range(size):
+                longest = max(longest, abs(direction[d]))
+            if longest < MAX_STEP:
+                inverse *= 2.0
         is_fresh = False
         gain = new_value - value
         for d in range(size):
@@ -144,18 +154,30 @@ def climb_path(path, low, high, x):
 
 
 @compiled_part
-def update_inverse(inverse, x, new_x, gradient, new_gradient, is_first):
-    """The BFGS update of the inverse of the negative Hessian, where the curvature is negative."""
+def hold(inverse, d):
+    """Overwrite the inverse with that of the Hessian of the other coordinates; d stands alone."""
+    size, own = len(inverse), inverse[d, d]
+    column = inverse[:, d].copy()
+    for e in range(size):
+        for f in range(size):
+            inverse[e, f] -= column[e] * column[f] / own
+    for e in range(size):
+        inverse[d, e] = inverse[e, d] = own if e == d else 0.0
+
+
+@compiled_part
+def update_inverse(inverse, is_free, x, new_x, gradient, new_gradient, is_first):
+    """The BFGS update of the inverse of the negative Hessian; whether the path is concave there."""
     size = x.size
     moved, change = np.empty(size), np.empty(size)
     curvature, square = 0.0, 0.0
     for d in range(size):
         moved[d] = new_x[d] - x[d]
-        change[d] = gradient[d] - new_gradient[d]
+        change[d] = gradient[d] - new_gradient[d] if is_free[d] else 0.0
         curvature += moved[d] * change[d]
         square += change[d] * change[d]
-    if curvature <= 1e-12 * math.sqrt(square) or square == 0.0:
-        return
+    if curvature <= MIN_CURVATURE * math.sqrt(square) or square == 0.0:
+        return False
     if is_first:
         for d in range(size):
             for e in range(size):
@@ -171,3 +193,4 @@ def update_inverse(inverse, x, new_x, gradient, new_gradient, is_first):
         for e in range(size):
             inverse[d, e] += (1.0 + total / curvature) * moved[d] * moved[e] / curvature
             inverse[d, e] -= (product[d] * moved[e] + moved[d] * product[e]) / curvature
+    return True

@@ -120,7 +120,14 @@ class RankDraws:
         used = [part for part in self.parts if part.chosen.size]
         ends = np.cumsum([part.chosen.size for part in used]) / self.n_draws
         counts = np.diff(np.round(np.concatenate(([0.0], ends)) * n_paths)).astype(int)
-        pairs = zip(used, counts.tolist(), strict=True)
+        pairs = list(zip(used, counts.tolist(), strict=True))
+        for part, count in pairs:
+            if part.rank < math.inf and count > part.draws.n_draws:
+                known = f"rank {part.rank:g} has {part.draws.n_draws} draws"
+                raise ValueError(
+                    f"at finite rank paths are the draws of the fit: {n_paths} paths would take "
+                    f"{count} of rank {part.rank:g}, but {known}. Ask for fewer paths"
+                )
         return JoinedPaths(tuple(part.draws.paths(count, seed) for part, count in pairs if count))
 
     def mean_paths(self) -> JoinedPaths:

@@ -54,7 +54,8 @@ class SamplePaths(Sequence["SamplePaths"]):
     @property
     def n_features(self) -> int:
         """Random waves of each path at infinite rank; 0 at finite rank."""
-        return max((len(self.forms.terms(p).wave_weights) for p in (0, -1 % len(self))), default=0)
+        ends = {0, len(self) - 1} if len(self) else set()  # of several ranks, the last is infinite
+        return max((len(self.forms.terms(p).wave_weights) for p in ends), default=0)
 
     def __call__(self, X: ArrayLike) -> Floats:
         """The value of every path at points (m, D), (N, m), in the units of y."""
@@ -68,10 +69,13 @@ class SamplePaths(Sequence["SamplePaths"]):
             values: coordinates (m,) of that parameter.
             at: the point (D,) that gives the others.
         """
-        d, line = self.meaning.axis(name), np.atleast_1d(np.asarray(values, dtype=float))
-        points = np.repeat(np.atleast_2d(np.asarray(at, dtype=float)), line.size, axis=0)
-        if points.shape[1] == len(self.grid):
-            points[:, d] = line
+        d, line = self.meaning.axis(name), _vector("values", values)
+        point = _vector("at", at)
+        if point.size != len(self.grid):
+            wanted = f"at must be one point of shape ({len(self.grid)},)"
+            raise ValueError(f"{wanted}; got {point.size} coordinates")
+        points = np.repeat(point[None], line.size, axis=0)
+        points[:, d] = line
         return self(points)
 
     def missing_std(self, X: ArrayLike) -> Floats:
@@ -83,6 +87,17 @@ class SamplePaths(Sequence["SamplePaths"]):
         """Points (m, D) in the model's units."""
         points = check_points(X, self.grid)
         return np.stack([axis.scale(points[:, d]) for d, axis in enumerate(self.grid)], axis=1)
+
+
+def _vector(what: str, values: ArrayLike) -> Floats:
+    """Numbers as a vector; a single one counts as a vector of one."""
+    try:
+        vector = np.atleast_1d(np.asarray(values, dtype=float))
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must be numbers; got {values!r}") from None
+    if vector.ndim != 1:
+        raise ValueError(f"{what} must be numbers in one dimension; got shape {vector.shape}")
+    return vector
 
 
 def _missing_variance(forms: ProductPaths, points: Floats) -> Floats:
