@@ -21,16 +21,21 @@ if TYPE_CHECKING:
     from bktf.optimize import Result, maximize, minimize, suggest_from
     from bktf.optuna_sampler import BKTFSampler, earlier
     from bktf.spaces import choices, mixture, when
+    from bktf.study_analysis import StopWhenConverged, analyze, convergence, optimum
 
 # What needs Optuna, whose import takes half a second: loaded on first use.
 _ON_DEMAND = {
     "BKTFSampler": "optuna_sampler",
     "Result": "optimize",
+    "StopWhenConverged": "study_analysis",
+    "analyze": "study_analysis",
     "choices": "spaces",
+    "convergence": "study_analysis",
     "earlier": "optuna_sampler",
     "maximize": "optimize",
     "minimize": "optimize",
     "mixture": "spaces",
+    "optimum": "study_analysis",
     "suggest_from": "optimize",
     "when": "spaces",
 }
@@ -49,6 +54,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "BKTFSampler", "GridMoments", "LeaveOneOut", "Periodic", "Posterior", "Priors", "RankPosterior",
-    "Result", "SamplePaths", "__version__", "acquisition", "choices", "earlier", "fit",
-    "leave_one_out", "load", "maximize", "minimize", "mixture", "suggest_from", "when",
+    "Result", "SamplePaths", "StopWhenConverged", "__version__", "acquisition", "analyze",
+    "choices", "convergence", "earlier", "fit", "leave_one_out", "load", "maximize", "minimize",
+    "mixture", "optimum", "suggest_from", "when",
 ]  # fmt: skip

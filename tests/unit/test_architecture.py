@@ -35,6 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engine": {*SURROGATE, "spaces", "analysis"},
     "optuna_sampler": ENGINE,
     "optimize": {*ENGINE, "optuna_sampler"},
+    "study_analysis": {*ENGINE, "analysis", "optuna_sampler", "optimize"},
     "lab": {*ENGINE, "analysis"},
     "integrations": {*ENGINE, "optuna_sampler"},
     "test_functions": {"_typing"},
@@ -51,6 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "optimize",
         "optuna_sampler",
         "spaces",
+        "study_analysis",
     },
 }
 

@@ -13,7 +13,7 @@ FOLDERS = (PACKAGE, ROOT / "studies", ROOT / "benchmarks")
 
 MAX_ARGUMENTS = 7  # self included
 MAX_LINES = 400
-MAX_ENTRIES = 24  # files and folders at the top of the package
+MAX_ENTRIES = 27  # files and folders at the top of the package: what docs/architecture.md lists
 
 COMPILED = {"compiled", "compiled_part", "operation"}  # decorators of compiled functions
 # Their keywords are what users know; each is explained in the docstring.

@@ -271,14 +271,14 @@ class PathSearch:
         left, feasible = self._untaken(points), self.domain.feasible
         if feasible is None:
             return left
-        return left[np.array([bool(feasible(point)) for point in left], dtype=bool)]
+        return np.asarray(left[np.array([bool(feasible(x)) for x in left], dtype=bool)])
 
     def _untaken(self, points: Floats) -> Floats:
         """Those of points (m, D) that are not taken."""
         if not len(self.taken) or not len(points):
             return points
         gone = {tuple(row) for row in self.taken.tolist()}
-        return points[[tuple(row) not in gone for row in points.tolist()]]
+        return np.asarray(points[[tuple(row) not in gone for row in points.tolist()]])
 
 
 def _nothing(n_paths: int, n_dims: int) -> PathMaxima:

@@ -54,7 +54,7 @@ def bandwidth(coords: Floats, n_dims: int) -> float:
         return MIN_BANDWIDTH
     low, high = np.quantile(coords, (0.25, 0.75))
     spread = min(float(coords.std()), (high - low) / 1.349 or math.inf)
-    return max(spread * coords.size ** (-1.0 / (n_dims + 4)), MIN_BANDWIDTH)
+    return float(max(spread * coords.size ** (-1.0 / (n_dims + 4)), MIN_BANDWIDTH))
 
 
 def shortest_intervals(

@@ -2,6 +2,7 @@
 
 from bktf.engine.beliefs import Belief, check_expected, make_belief
 from bktf.engine.campaigns import Campaign, make_campaign, with_campaigns
+from bktf.engine.described import describe
 from bktf.engine.history import ContextAxis, History, NothingFeasible, RelatedValues, Suggestion
 from bktf.engine.learned_model import Model
 from bktf.engine.model_choice import (
@@ -51,6 +52,7 @@ __all__ = [
     "check_choice",
     "check_expected",
     "check_optimism",
+    "describe",
     "fit_surrogate",
     "improvement_baseline",
     "make_belief",

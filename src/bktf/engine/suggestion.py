@@ -180,7 +180,7 @@ class Engine:
             fixed=fixed,
             posterior=posterior,
             chance=chance,
-            free=self._continuous_axes(),
+            free=self.free_axes,
             n_outliers=int(is_outlier.sum()),
             n_values=len(kept) + n_unseen,
             n_unseen=n_unseen + len(y) - n_seen,
@@ -323,7 +323,8 @@ class Engine:
             model.fitted[rank] = model.fit_rank(rank)
         return model.fitted[rank]
 
-    def _continuous_axes(self) -> frozenset[int]:
+    @property
+    def free_axes(self) -> frozenset[int]:
         """Axes on which a search may leave the axis points."""
         if not self.settings.refine:
             return frozenset()

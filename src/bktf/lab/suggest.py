@@ -14,6 +14,7 @@ from bktf.engine import (
     NothingFeasible,
     Objective,
     Suggestion,
+    describe,
     improvement_baseline,
     make_belief,
     make_settings,
@@ -106,7 +107,7 @@ def _answer(
     assert shown is not None
     settings = _settings(space, engine, pool, chosen)
     experiments = _described(engine, space, shown, settings, history.pending)
-    posterior = space.objective.orient_posterior(shown)
+    posterior = describe(shown, engine)
     notes = _notes(model, len(history.y), chosen)
     return Answer(space, table, experiments, best, posterior, notes)
 

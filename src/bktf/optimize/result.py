@@ -11,7 +11,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from bktf._checks import MAX_TRIALS, whole_number
-from bktf.engine import Engine, History, Model, Suggestion, improvement_baseline
+from bktf.engine import Engine, History, Model, Suggestion, describe, improvement_baseline
 from bktf.optimize.evaluation import with_value
 from bktf.optuna_sampler import (
     INTERRUPTED,
@@ -82,7 +82,7 @@ class Result:
         its values); parameters with a single value have no column. Fitted on first use.
         """
         assert self._shown.posterior is not None
-        return self._engine.objective.orient_posterior(self._shown.posterior)
+        return describe(self._shown.posterior, self._engine)
 
     @property
     def x_expected(self) -> dict[str, Any]:

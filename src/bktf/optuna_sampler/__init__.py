@@ -4,6 +4,7 @@ from bktf.optuna_sampler.argument_checks import check_seed, parameter_names
 from bktf.optuna_sampler.earlier_results import EarlierTable, earlier
 from bktf.optuna_sampler.messages import POOR_SEARCH
 from bktf.optuna_sampler.sampler import BKTFSampler
+from bktf.optuna_sampler.stored_settings import stored_settings
 from bktf.optuna_sampler.suggesting import suggest_all
 from bktf.optuna_sampler.trials import (
     INTERRUPTED,
@@ -11,6 +12,7 @@ from bktf.optuna_sampler.trials import (
     objective_of,
     read_all,
     read_published,
+    whole_study,
 )
 
 __all__ = [
@@ -25,5 +27,7 @@ __all__ = [
     "parameter_names",
     "read_all",
     "read_published",
+    "stored_settings",
     "suggest_all",
+    "whole_study",
 ]

@@ -15,6 +15,7 @@ NO_CONSTRAINTS = (
     "BKTFSampler does not take outcome constraints (trial.set_constraint) yet; use `feasible` for "
     "constraints between parameters, or return NaN where the outcome is not acceptable"
 )
+MIN_ANALYSED = 3  # trials with values, without which a study says nothing
 WANTED_ORDINAL = "ordinal must be a list of parameter names"
 WANTED_SAMPLER = "independent_sampler must be an Optuna sampler, as optuna.samplers.RandomSampler()"
 EXAMPLE_SPACE = '{"x": FloatDistribution(0.0, 1.0)}'
@@ -129,3 +130,24 @@ def several_objectives(study: Study) -> ValueError:
     """The error for a study with several objectives."""
     given = f"this one has {len(study.directions)}. Use optuna.samplers.NSGAIISampler"
     return ValueError(f"BKTFSampler takes studies with one objective; {given}")
+
+
+def check_analysed(parameters: Sequence[Parameter], n_values: int, n_inside: int) -> None:
+    """Refuse to analyse a study that says too little, or whose space has changed."""
+    if n_values < MIN_ANALYSED:
+        raise ValueError(
+            f"an analysis needs at least {MIN_ANALYSED} completed trials; the study has {n_values}"
+        )
+    if not parameters:
+        raise ValueError(
+            "an analysis needs a parameter that varies; no parameter of this study is in all of "
+            "its trials with more than one value"
+        )
+    if n_inside < MIN_ANALYSED:
+        names = ", ".join(repr(p.name) for p in parameters)
+        raise ValueError(
+            f"an analysis needs at least {MIN_ANALYSED} trials with a finite value in one space; "
+            f"{n_inside} of {n_values} completed trials have finite values and lie in today's "
+            f"space of {names}. If the space has changed, start a new study, or give the sampler "
+            "whose search_space holds the trials"
+        )

@@ -15,7 +15,7 @@ import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.exceptions import TrialPruned
 from optuna.study import Study
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from bktf.engine import (
     AUTO,
@@ -25,6 +25,7 @@ from bktf.engine import (
     EngineSettings,
     History,
     Objective,
+    describe,
     make_belief,
     with_campaigns,
 )
@@ -37,6 +38,7 @@ from bktf.optuna_sampler.published_parameters import (
     read_parameters,
     space_key,
 )
+from bktf.optuna_sampler.stored_settings import settings_text, store_settings
 from bktf.optuna_sampler.study_space import StudySpace
 from bktf.optuna_sampler.trials import (
     ConvertedTrials,
@@ -68,6 +70,7 @@ Allowed = Feasibility | CandidateList | MixtureSpace
 
 CACHES = (
     "_choosing", "_converted", "_first_reading", "_last_posterior", "_feasibility", "_campaigns",
+    "_stored",
 )  # fmt: skip
 
 
@@ -90,6 +93,7 @@ class StudySuggestions:
         self._converted = ConvertedTrials()
         self._first_reading = threading.local()  # of the trial for which the space was inferred
         self._last_posterior: dict[str, Posterior] = {}  # by study, for a warm start
+        self._stored: tuple[int, int] | None = None  # the study that has the settings
         self._campaigns: tuple[Objective, tuple[Campaign, ...]] | None = None
         # For the latest parameters and constants, because listing feasible points takes time.
         self._feasibility: tuple[Any, Allowed] | None = None
@@ -206,6 +210,7 @@ class StudySuggestions:
         if engine.settings.warm_start and model.posterior is not None:
             self._last_posterior[name] = model.posterior
         publish_parameters(study, trial, key, model)
+        self._store_settings(study)
         self.messages.mention_left_out(name, model)
         if not self.space.is_given:
             self.messages.mention_conditions(name, parameters)
@@ -215,6 +220,13 @@ class StudySuggestions:
         chosen = choose_and_publish(question, self._choosing, self.messages, end_or_repeat)
         values = values_at(parameters, chosen.point)
         return {name: value for name, value in values.items() if name not in left_out}
+
+    def _store_settings(self, study: Study) -> None:
+        """Keep the settings with the study; once for each study that this sampler serves."""
+        key = (id(study._storage), study._study_id)
+        if self._stored != key:
+            store_settings(study, settings_text(self._settings, self._ordinal))
+            self._stored = key
 
     def _mention_unused(self, study: Study, trials: Trials, parameters: Parameters) -> None:
         """Say once what was stated and has no effect."""
@@ -245,6 +257,22 @@ class StudySuggestions:
             self.messages.mention_stop(study.study_name, trial.number)
             raise TrialPruned("every point of the search space was tried or is being tried")
         self.messages.say_once("repeat", study.study_name, REPEATS)
+
+    def posterior_to_show(self, study: Study) -> Posterior:
+        """The surrogate given all trials, with names, direction and what may be suggested."""
+        trials = read_all(study)
+        space = self.space.of(study, trials)
+        parameters = space.asked_for(space.distributions, self._ordinal)
+        n_values = sum(t.state == TrialState.COMPLETE for t in trials.values())
+        checks.check_analysed(parameters, n_values, n_values)
+        converter = self._converted.of(study, parameters)
+        history = converter.history(trials, -1, datetime.now())
+        checks.check_analysed(parameters, n_values, len(history.y))
+        engine = self.engine(parameters, converter.objective, space.constants)
+        history = self.with_earlier(history, engine)
+        shown = engine.learn_to_show(history, 0).posterior
+        assert shown is not None
+        return describe(shown, engine)
 
     # --- the space -----------------------------------------------------------------------------
 
