@@ -1,4 +1,4 @@
-"""Am I done? The probability that the best tried point is good enough, and what it would cost to go on.
+"""Am I done? The chance that the best tried point is good enough, and what going on would bring.
 
 Stop when P(optimum − f(best) ≤ ε) ≥ 1 − δ over whole functions drawn from the posterior (Wilson
 2024). `best` is the tried point with the best posterior mean, and f is taken there on the same
