@@ -31,7 +31,7 @@ from bktf.gaussian_process import (
     path_values_and_gradients,
 )
 from bktf.gaussian_process.covariance import MIDDLE_WEIGHT
-from bktf.product_forms import evaluate_terms
+from bktf.product_forms import AxisMeasure, evaluate_terms
 from bktf.surrogate import (
     ModelSpec,
     SamplePaths,
@@ -699,3 +699,58 @@ def test_bad_input_is_refused(posterior: bktf.Posterior) -> None:
         paths.along("x0", "a", at)
     with pytest.raises(ValueError, match="values must be numbers"):
         paths.along("x0", [[0.1, 0.2]], at)
+
+
+# --- averages over parameters --------------------------------------------------------------------
+
+
+def panels(n: int = 200) -> tuple[Floats, Floats]:
+    """A fine Gauss-Legendre rule on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    starts = np.arange(n) / n
+    coords = (starts[:, None] + 0.5 * (nodes + 1.0) / n).ravel()
+    return coords, np.tile(0.5 * weights / n, n)
+
+
+@pytest.mark.parametrize("name", ["posterior", "finite", "residual"])
+def test_paths_averaged_over_parameters_are_those_of_a_fine_quadrature(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    settings = {"residual_process": True, "n_sweeps": 12, "n_burn_in": 8}
+    one = fitted(2, **settings) if name == "residual" else request.getfixturevalue(name)
+    paths, at = one.paths(3), data()[0][:2]
+    coords, weights = panels()
+    of_first = paths.integrate("x0")
+    assert of_first.meaning.names == ("x1", "x2")
+    for i, point in enumerate(at):
+        expected = paths.along("x0", 2.0 * coords, point) @ weights
+        np.testing.assert_allclose(of_first(at[:, 1:])[:, i], expected, atol=1e-8)
+        expected = paths.along("x1", 0.1 * 100.0**coords, point) @ weights
+        np.testing.assert_allclose(
+            paths.integrate(["x1"])(at[:, [0, 2]])[:, i], expected, atol=1e-8
+        )
+    of_both = paths.integrate(["x2", "x0"])
+    levels = [np.column_stack((at[:, 1], np.full(2, level))) for level in range(3)]
+    expected = np.mean([of_first(points) for points in levels], axis=0)
+    np.testing.assert_allclose(of_both(at[:, 1:2]), expected, atol=1e-9)
+    np.testing.assert_allclose(of_both[1](at[:, 1:2])[0], of_both(at[:, 1:2])[1], rtol=1e-12)
+    assert (of_both.missing_std(np.array([[0.77]])) > 0) == (name != "posterior")
+
+
+def test_paths_are_averaged_over_a_measure(posterior: bktf.Posterior) -> None:
+    paths, at = posterior.paths(3), data()[0][:2]
+    half = AxisMeasure(np.array([0.25, 1.0]), np.array([0.4, 0.6]))
+    expected = 0.4 * paths.along("x0", [0.5], at[0]) + 0.6 * paths.along("x0", [2.0], at[0])
+    found = paths.integrate("x0", {"x0": half})(at[:1, 1:])
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+def test_averages_over_what_is_no_parameter_are_refused(posterior: bktf.Posterior) -> None:
+    paths = posterior.paths(2)
+    with pytest.raises(ValueError, match="'y' is not a parameter"):
+        paths.integrate("y")
+    for over in ([], ["x0", "x0"], ["x0", "x1", "x2"]):
+        with pytest.raises(ValueError, match="over must name different parameters"):
+            paths.integrate(over)
+    with pytest.raises(ValueError, match="measures must give an AxisMeasure"):
+        paths.integrate("x0", {"x1": AxisMeasure()})

@@ -1,6 +1,7 @@
 """Finite rank: the paper's model, a sum of products of factors, sampled by Gibbs updates."""
 
 from bktf.components import gibbs
+from bktf.components.averaged_components import average_components
 from bktf.components.chain_state import Problem, State
 from bktf.components.chains import (
     ChainResult,
@@ -26,6 +27,7 @@ __all__ = [
     "State",
     "Tempered",
     "annealed_powers",
+    "average_components",
     "draws_on_axes",
     "gibbs",
     "noise_operations",

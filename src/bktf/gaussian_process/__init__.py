@@ -1,5 +1,6 @@
 """Infinite rank: a Gaussian process with a product kernel, its values integrated out."""
 
+from bktf.gaussian_process.averaged_process import averaged_moments
 from bktf.gaussian_process.compiled_process import run_sweeps, write_covariance
 from bktf.gaussian_process.conditional_process import (
     ConditionalProcess,
@@ -56,6 +57,7 @@ __all__ = [
     "ProcessPaths",
     "ProcessProblem",
     "ProcessTerms",
+    "averaged_moments",
     "climb_path",
     "condition_process",
     "draw_process_paths",

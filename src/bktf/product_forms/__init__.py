@@ -1,6 +1,7 @@
 """Operations on any sum of products: values, moments, exact maxima over a grid."""
 
 from bktf.product_forms import cp_values
+from bktf.product_forms.averaged_paths import AveragedPaths, average_products
 from bktf.product_forms.axis_ascent import MAX_PASSES, best_allowed, best_few_allowed, climb_once
 from bktf.product_forms.axis_integrals import (
     AxisMoments,
@@ -25,6 +26,7 @@ from bktf.product_forms.path_terms import (
 __all__ = [
     "MAX_PASSES",
     "UNIFORM",
+    "AveragedPaths",
     "AxisMeasure",
     "AxisMoments",
     "FormMaximum",
@@ -36,6 +38,7 @@ __all__ = [
     "ProductPaths",
     "RealMoments",
     "SummedPaths",
+    "average_products",
     "axis_means",
     "axis_moments",
     "best_allowed",

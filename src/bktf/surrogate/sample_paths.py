@@ -1,6 +1,6 @@
 """Whole functions drawn from a posterior, in the user's units."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
 
@@ -11,7 +11,14 @@ from bktf._typing import Floats
 from bktf.axis_kernels import Axis, check_points
 from bktf.components import ComponentPaths
 from bktf.gaussian_process import ProcessPaths
-from bktf.product_forms import JoinedPaths, ProductPaths, SummedPaths
+from bktf.product_forms import (
+    AveragedPaths,
+    AxisMeasure,
+    JoinedPaths,
+    ProductPaths,
+    SummedPaths,
+)
+from bktf.surrogate.averaging import average_paths, keep_axes, usual_measure
 from bktf.surrogate.meaning import Meaning
 from bktf.surrogate.observed_values import Standardisation
 
@@ -78,6 +85,40 @@ class SamplePaths(Sequence["SamplePaths"]):
         points[:, d] = line
         return self(points)
 
+    def integrate(
+        self, over: str | Sequence[str], measures: Mapping[str, AxisMeasure] | None = None
+    ) -> "SamplePaths":
+        """The paths averaged over some parameters, exactly, as functions of the others.
+
+        Parameters are independent, and even on their scale, whole numbers and levels over their
+        values. Where a parameter may be inactive, the average is over the values it may take.
+
+        Args:
+            over: names of parameters; at least one other must be left.
+            measures: by name, how a parameter is spread instead.
+        """
+        listed: list[str] = [over] if isinstance(over, str) else list(over)
+        axes = [self.meaning.axis(name) for name in listed]
+        if not axes or len(set(axes)) < len(axes) or len(axes) == len(self.grid):
+            wanted = "over must name different parameters, and leave at least one other"
+            raise ValueError(f"{wanted}; got {over!r}")
+        given = {} if measures is None else dict(measures)
+        for name, measure in given.items():
+            if name not in listed or not isinstance(measure, AxisMeasure):
+                wanted = "measures must give an AxisMeasure for parameters of over"
+                raise ValueError(f"{wanted}; got {name!r}: {measure!r}")
+        chosen = {
+            d: given.get(name) or usual_measure(self.grid[d], self.meaning.measure(d))
+            for name, d in zip(listed, axes, strict=True)
+        }
+        kept = tuple(d for d in range(len(self.grid)) if d not in chosen)
+        return replace(
+            self,
+            forms=average_paths(self.forms, chosen),
+            grid=tuple(self.grid[d] for d in kept),
+            meaning=keep_axes(self.meaning, kept),
+        )
+
     def missing_std(self, X: ArrayLike) -> Floats:
         """The standard deviation that paths lack at points (m, D), (m,); 0 at infinite rank."""
         missing = _missing_variance(self.forms, self.scaled(X))
@@ -109,5 +150,5 @@ def _missing_variance(forms: ProductPaths, points: Floats) -> Floats:
     if isinstance(forms, JoinedPaths):
         parts = [part.n_paths * _missing_variance(part, points) for part in forms.parts]
         return np.asarray(sum(parts) / forms.n_paths)
-    assert isinstance(forms, ProcessPaths)
+    assert isinstance(forms, ProcessPaths | AveragedPaths)
     return np.zeros(len(points))
