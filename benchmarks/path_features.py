@@ -26,7 +26,7 @@ from studies.table_writer import markdown
 
 LINES = Path(__file__).parents[1] / "studies" / "results" / "path_features.jsonl"
 FEATURES = (32, 64, 128, 256, 512, 1024, 2048)
-N_POINTS, N_PATHS, N_EXACT = 1000, 4000, 20_000
+N_POINTS, N_PATHS, N_EXACT = 1000, 4000, 60_000
 BATCH = 200  # paths in memory together
 NOISE_PRECISION = 100.0  # noise of a tenth of the prior standard deviation
 QUANTILE = 0.95
