@@ -132,7 +132,7 @@ class StopWhenConverged:
             raise ValueError(f"sampler must be a bktf.BKTFSampler; got {type(sampler).__name__}")
         self.sampler = sampler
         self.latest: Convergence | None = None
-        self._n_checked = 0  # values at the last look
+        self._looked: tuple[str, int] = ("", 0)  # the study, and its values at the last look
         self._checking = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -156,21 +156,26 @@ class StopWhenConverged:
 
     def __call__(self, study: Study, trial: FrozenTrial) -> None:
         """Look whether the study has converged, and stop it if so."""
-        if trial.state != TrialState.COMPLETE:
-            return
+        if trial.state == TrialState.COMPLETE and self.check(study):
+            study.stop()
+
+    def check(self, study: Study) -> bool:
+        """Whether the study has converged; looks only where `check_every` says so.
+
+        For loops of `study.ask` and `study.tell`.
+        """
         completed = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
         n = sum(t.value is not None and math.isfinite(t.value) for t in completed)
         if n < self.min_values or not self._checking.acquire(blocking=False):
-            return  # another thread is looking
+            return False  # another thread is looking
         try:
-            if 0 < n - self._n_checked < self.check_every and self._n_checked >= self.min_values:
-                return
-            self._n_checked = n
-            posterior = analyze(study, sampler=self.sampler)
-            self.latest = analysis.convergence(posterior, self.rule)
+            looked_at, n_looked = self._looked
+            if looked_at == study.study_name and n_looked <= n < n_looked + self.check_every:
+                return False
+            self._looked = study.study_name, n
+            self.latest = analysis.convergence(analyze(study, sampler=self.sampler), self.rule)
             logger.info(str(self.latest))
-            if self.latest.is_reached:
-                study.stop()
+            return self.latest.is_reached
         finally:
             self._checking.release()
 

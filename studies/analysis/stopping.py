@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import optuna
+from optuna.distributions import BaseDistribution, FloatDistribution
 
 import bktf
 from bktf.analysis.reliability import PROBABILITIES, SHARES, probability_of_share
@@ -81,9 +82,16 @@ def study_of(problem: ComparisonProblem, run: Line, n: int) -> optuna.Study:
     study = optuna.create_study(sampler=sampler)
     told = run["observed"] if problem.noise_std > 0 else run["values"]
     for point, value in zip(run["points"][:n], told[:n], strict=True):
-        params = dict(zip(space, point, strict=True))
+        params = {name: _inside(space[name], x) for name, x in zip(space, point, strict=True)}
         study.add_trial(optuna.create_trial(params=params, distributions=space, value=value))
     return study
+
+
+def _inside(distribution: BaseDistribution, value: Any) -> Any:
+    """A recorded value, which was rounded, inside its range."""
+    if isinstance(distribution, FloatDistribution):
+        return min(max(value, distribution.low), distribution.high)
+    return value
 
 
 def run_stopping(key: RunKey) -> Line:

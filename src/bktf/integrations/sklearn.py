@@ -55,6 +55,8 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
         error_score: the score of a fit that fails; with NaN its neighbourhood is avoided, with a
             number it counts as that.
         return_train_score: whether `cv_results_` has training scores.
+        stop: a `bktf.StopWhenConverged`: the search ends before `n_iter` once it is good enough.
+            Its tolerance is in units of the score.
         sampler_settings: further settings of `bktf.BKTFSampler`, as {"acquisition": "ucb"} or
             {"rank": math.inf}.
 
@@ -78,12 +80,14 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
         random_state: Any = None,
         error_score: Any = np.nan,
         return_train_score: bool = False,
+        stop: Any = None,
         sampler_settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.param_distributions = param_distributions
         self.n_iter = n_iter
         self.n_candidates = n_candidates
         self.random_state = random_state
+        self.stop = stop
         self.sampler_settings = sampler_settings
         super().__init__(
             estimator=estimator, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv,
@@ -97,6 +101,8 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
         """Ask for candidates, evaluate them, and tell the study their scores."""
         whole_number("n_iter", self.n_iter, 1)
         whole_number("n_candidates", self.n_candidates, 1)
+        if self.stop is not None and not hasattr(self.stop, "check"):
+            raise ValueError(f"stop must be a bktf.StopWhenConverged, or None; got {self.stop!r}")
         if isinstance(self.scoring, list | tuple | set | dict) and not isinstance(self.refit, str):
             self._score_name({})
         space, originals = read_branches(self.param_distributions)
@@ -124,6 +130,8 @@ class BKTFSearchCV(BaseSearchCV):  # type: ignore[misc]
                     value = float(score) if np.isfinite(score) else None
                     self.study_.tell(trial, value, _state(score))
                 done += len(trials)
+                if self.stop is not None and self.stop.check(self.study_):
+                    break
             completed = (TrialState.COMPLETE,)
             if error is not None and not self.study_.get_trials(deepcopy=False, states=completed):
                 raise error

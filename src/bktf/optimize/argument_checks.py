@@ -3,7 +3,7 @@
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from optuna.storages import BaseStorage
@@ -61,6 +61,26 @@ def check_storage(storage: object, study_name: object) -> None:
         raise ValueError(f"{wanted}; got {storage!r}")
     if study_name is not None and not (isinstance(study_name, str) and study_name):
         raise ValueError(f"study_name must be a non-empty string, or None; got {study_name!r}")
+
+
+class StopRule(Protocol):
+    """What `stop` takes, as `bktf.StopWhenConverged`: a callback that says why it stopped."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why the study was stopped; None where it was not."""
+
+    def __call__(self, study: Study, trial: FrozenTrial) -> None:
+        """Stop the study where it is time."""
+
+
+def check_stop(stop: object) -> None:
+    """Refuse what is not a rule for stopping."""
+    if stop is not None and not (callable(stop) and hasattr(stop, "reason")):
+        raise ValueError(
+            "stop must be a bktf.StopWhenConverged, as bktf.StopWhenConverged(tolerance=0.1), or "
+            f"None; got {stop!r}. Other functions belong in callbacks"
+        )
 
 
 def check_progress_bar(show_progress_bar: object) -> None:

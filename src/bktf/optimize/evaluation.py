@@ -12,7 +12,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from bktf.optimize import argument_checks as checks
-from bktf.optimize.argument_checks import Callback
+from bktf.optimize.argument_checks import Callback, StopRule
 from bktf.optuna_sampler import INTERRUPTED, objective_of, read_published, suggest_all
 from bktf.spaces import Space
 
@@ -32,6 +32,7 @@ class Run:
     callbacks: Iterable[Callback]
     catch: type[Exception] | Iterable[type[Exception]]
     show_progress_bar: bool | None
+    stop: StopRule | None = None
 
     def checked(self) -> "Run":
         """The same run with its callbacks and exceptions as tuples, or an error."""
@@ -39,6 +40,7 @@ class Run:
             raise ValueError(f"{WANTED_FUNCTION}; got {self.fn!r}")
         checks.check_extent(self.n_trials, self.timeout, self.n_jobs)
         checks.check_progress_bar(self.show_progress_bar)
+        checks.check_stop(self.stop)
         return replace(
             self,
             callbacks=checks.checked_callbacks(self.callbacks),
@@ -67,12 +69,16 @@ def evaluate_all(
     is_shown = sys.stderr.isatty() if run.show_progress_bar is None else run.show_progress_bar
     try:
         with _Progress(run.n_trials, is_shown) as bar:
-            callbacks = [*run.callbacks, bar.update]
+            callbacks: list[Callback] = [*run.callbacks, bar.update]
+            if run.stop is not None:
+                callbacks.append(run.stop)
             study.optimize(objective, run.n_trials, run.timeout, run.n_jobs, run.catch, callbacks)
     except KeyboardInterrupt:
         if not with_value(study):
             raise
         return "interrupted"
+    if run.stop is not None and run.stop.reason is not None:
+        return run.stop.reason
     if run.n_trials is not None and len(study.trials) - n_before >= run.n_trials:
         return "all evaluations made"
     is_late = run.timeout is not None and time.monotonic() - began >= run.timeout

@@ -9,7 +9,7 @@ from optuna.storages import BaseStorage
 from optuna.study import Study
 
 from bktf.engine import Direction
-from bktf.optimize.argument_checks import Callback, check_keywords, check_storage
+from bktf.optimize.argument_checks import Callback, StopRule, check_keywords, check_storage
 from bktf.optimize.evaluation import Function, Run, evaluate_all, with_value
 from bktf.optimize.result import Result, make_result
 from bktf.optuna_sampler import BKTFSampler, objective_of, parameter_names
@@ -31,6 +31,7 @@ def minimize(
     callbacks: Iterable[Callback] = (),
     catch: type[Exception] | Iterable[type[Exception]] = (),
     show_progress_bar: bool | None = None,
+    stop: StopRule | None = None,
     **settings: Any,
 ) -> Result:
     """Find the parameters where fn is smallest.
@@ -60,13 +61,15 @@ def minimize(
         catch: exceptions of fn that count as a failed evaluation; any other ends the run, with the
             result so far as its attribute `result`.
         show_progress_bar: by default where the output is a terminal.
+        stop: ends the run when it is good enough, as bktf.StopWhenConverged(tolerance=0.1): once
+            the best point is with 90 % probability within 0.1 of the optimum.
         settings: everything else goes to `bktf.BKTFSampler`: acquisition, rank, feasible,
             allow_repeats, noise_std, …
 
     Ctrl-C ends the run and returns what there is.
     """
     check_keywords("minimize", settings, minimize, BKTFSampler)
-    run = Run(fn, n_trials, timeout, n_jobs, callbacks, catch, show_progress_bar)
+    run = Run(fn, n_trials, timeout, n_jobs, callbacks, catch, show_progress_bar, stop)
     target = Target("minimize", space, seed, storage, study_name, settings)
     return _optimize(run, target)
 
@@ -84,11 +87,12 @@ def maximize(
     callbacks: Iterable[Callback] = (),
     catch: type[Exception] | Iterable[type[Exception]] = (),
     show_progress_bar: bool | None = None,
+    stop: StopRule | None = None,
     **settings: Any,
 ) -> Result:
     """Find the parameters where fn is largest; everything as in `bktf.minimize`."""
     check_keywords("maximize", settings, minimize, BKTFSampler)
-    run = Run(fn, n_trials, timeout, n_jobs, callbacks, catch, show_progress_bar)
+    run = Run(fn, n_trials, timeout, n_jobs, callbacks, catch, show_progress_bar, stop)
     target = Target("maximize", space, seed, storage, study_name, settings)
     return _optimize(run, target)
 
