@@ -11,6 +11,9 @@ import numpy as np
 from bktf._typing import Floats
 
 MAX_Z = 1e150  # its square is a number; larger distances, in standard deviations, count as this one
+MAX_QUANTILE = 9.0  # standard deviations from a mean, beyond which no quantile is looked for
+N_BISECTIONS = 60  # leave a quantile to the last bits of the range
+ROUNDING = 1e-12  # of a sum of weights
 MAX_PAIRS = 1_000_000  # of draws, whose differences are in memory together
 
 
@@ -42,6 +45,25 @@ class NormalMixture(NamedTuple):
         z = (y - self.mean) / self.std
         # Sums of weights may exceed 1 by rounding.
         return np.asarray(np.minimum(np.sum(self.weights * ndtr(z), axis=0), 1.0))
+
+    def quantile(self, level: float) -> Floats:
+        """The smallest y (n,) whose distribution function reaches the level, by bisection.
+
+        Draws may have a deviation of 0: then they are steps of the distribution function.
+        """
+        from scipy.special import ndtr
+
+        low = np.min(self.mean - MAX_QUANTILE * self.std, axis=0)
+        high = np.max(self.mean + MAX_QUANTILE * self.std, axis=0)
+        steps = self.std <= 0.0
+        widths = np.where(steps, 1.0, self.std)
+        for _ in range(N_BISECTIONS):
+            middle = 0.5 * (low + high)
+            below = np.where(steps, middle >= self.mean, ndtr((middle - self.mean) / widths))
+            is_reached = np.sum(self.weights * below, axis=0) >= level - ROUNDING
+            high = np.where(is_reached, middle, high)
+            low = np.where(is_reached, low, middle)
+        return np.asarray(high)
 
     def crps(self, y: Floats) -> Floats:
         """The continuous ranked probability score at y (n,), (n,); 0 is best.

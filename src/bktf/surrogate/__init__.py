@@ -16,6 +16,7 @@ from bktf.surrogate.model_spec import ChainLengths, ModelSpec, check_rank, make_
 from bktf.surrogate.observed_values import Warp
 from bktf.surrogate.posterior import GridMoments, Posterior
 from bktf.surrogate.priors import Priors
+from bktf.surrogate.rank_draws import RankDraws
 from bktf.surrogate.rank_posterior import RankPosterior, load
 from bktf.surrogate.run_chains import RunOptions
 from bktf.surrogate.sample_paths import SamplePaths
@@ -29,6 +30,7 @@ __all__ = [
     "Posterior",
     "Priors",
     "ProcessStart",
+    "RankDraws",
     "RankPosterior",
     "RunOptions",
     "SamplePaths",
