@@ -15,14 +15,15 @@ def run_small_study(
     runs: Sequence[RunKey],
     run_one: Callable[[RunKey], Line],
     tables: Callable[[Sequence[Line]], dict[str, str]],
+    n_jobs: int = 2,
 ) -> int:
-    """Make the runs that have no line in a file yet, two at a time, and write the tables."""
+    """Make the runs that have no line in a file yet, n_jobs at a time, and write the tables."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--tables", action="store_true", help="only tables of what is there")
     if not parser.parse_args().tables:
-        run_missing(path, runs, run_one, 2)
+        run_missing(path, runs, run_one, n_jobs)
     return write_tables(tables(read_lines(path)))
 
 

@@ -16,7 +16,7 @@ LAYERS = [  # each may import those before it
     {"request", "small_study"},
     {"paper", "comparison"},  # these do not know each other
     {"finite_rank", "define_by_run"},  # regrets and runs are those of the comparison
-    {"conditional", "pruning", "experimenters"},
+    {"conditional", "pruning", "experimenters", "analysis"},
 ]
 MAX_LINES, MAX_ARGUMENTS = 400, 7
 FILES = sorted(STUDIES.rglob("*.py"))
