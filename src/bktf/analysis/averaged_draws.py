@@ -4,6 +4,7 @@ At infinite rank they are integrals of the kernels along the axes. At finite ran
 products of factors, and each factor has its average.
 """
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -45,8 +46,22 @@ def average_by_draw(draws: Draws, over: Mapping[int, AxisMeasure], points: Float
     return average_components(draws, over).moments_by_draw(points[:, kept])
 
 
-def average_over_points(posterior: Posterior, points: Floats) -> Moments:
-    """Mean and variance within each draw, (K, 1) each, of the mean of f at points (m, D)."""
-    mean = posterior.draws.moments_by_draw(points).mean.mean(axis=1)
-    variance = posterior.draws.covariances_by_draw(points).mean(axis=(1, 2))
-    return Moments(mean[:, None], np.maximum(variance, 0.0)[:, None])
+def average_over_points(posterior: Posterior, repeats: Floats) -> tuple[Moments, float]:
+    """Mean and variance within each draw, (K, 1) each, of the mean of f at evenly spread points.
+
+    Also the standard error of the mean of f by the choice of points, in the model's units. repeats
+    (r, n, D): independent sets of points. The variance takes those of half of the repeats only,
+    because its cost grows with the square of their number.
+    """
+    n_repeats, n_points, n_dims = repeats.shape
+    by_draw = posterior.draws.moments_by_draw(repeats.reshape(-1, n_dims)).mean
+    by_repeat = by_draw.mean(axis=0).reshape(n_repeats, n_points)
+    fewer = repeats[: (n_repeats + 1) // 2].reshape(-1, n_dims)
+    variance = posterior.draws.covariances_by_draw(fewer).mean(axis=(1, 2))
+    moments = Moments(by_draw.mean(axis=1)[:, None], np.maximum(variance, 0.0)[:, None])
+    return moments, repeat_error(by_repeat)
+
+
+def repeat_error(values: Floats) -> float:
+    """The standard error of the mean of values (repeats, n) of independent repeats."""
+    return float(values.mean(axis=1).std(ddof=1)) / math.sqrt(len(values))

@@ -84,12 +84,14 @@ def default_values(
     if known is not None and (known.size <= MAX_VALUES or axis.kernel.on_levels):
         return known
     even = axis.unscale(np.linspace(0.0, 1.0, n_points))
+    even[[0, -1]] = axis.active_points[[0, -1]]
     if known is not None:
         nearest = np.abs(known[:, None] - even).argmin(axis=0)
         return np.asarray(np.unique(known[nearest]))
     if extra is not None and math.isfinite(extra[d]):
         even = np.append(even, extra[d])
-    return np.unique(even)
+    shown = [posterior.meaning.value(d, x) for x in even.tolist()]
+    return np.unique(np.array(shown, dtype=float))  # of a parameter with steps, the nearest ones
 
 
 def finite_values(posterior: Posterior, d: int) -> Floats | None:
@@ -107,11 +109,10 @@ def coordinate_of(posterior: Posterior, d: int, value: Any) -> float:
     name, known = meaning.names[d], finite_values(posterior, d)
     if known is not None:
         for coordinate in known.tolist():
-            shown = meaning.value(d, coordinate)
-            if shown == value and isinstance(shown, bool) == isinstance(value, bool | np.bool_):
+            if _is_same(meaning.value(d, coordinate), value):
                 return float(coordinate)
     is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if known is not None and (axis.kernel.on_levels or not is_number):
+    if known is not None and (axis.kernel.on_levels or d in meaning.values or not is_number):
         levels = ", ".join(repr(meaning.value(d, x)) for x in known[:20].tolist())
         more = ", …" if known.size > 20 else ""
         raise ValueError(f"{value!r} is no value of {name!r}; there are {levels}{more}")
@@ -121,7 +122,19 @@ def coordinate_of(posterior: Posterior, d: int, value: Any) -> float:
     slack = 1e-9 * (high - low)
     if not low - slack <= float(value) <= high + slack:
         raise ValueError(f"{name!r} must lie in [{low:g}, {high:g}]; got {value!r}")
-    return float(min(max(float(value), low), high))
+    coordinate = float(min(max(float(value), low), high))
+    nearest = meaning.value(d, coordinate)
+    if not _is_same(nearest, coordinate):
+        raise ValueError(f"{value!r} is no value of {name!r}; the nearest is {nearest!r}")
+    return coordinate
+
+
+def _is_same(first: Any, second: Any) -> bool:
+    """Whether two values are one; numbers may differ by rounding, and truth values are none."""
+    kinds = [isinstance(value, bool | np.bool_) for value in (first, second)]
+    if not any(kinds) and all(isinstance(v, int | float | np.number) for v in (first, second)):
+        return math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-12)
+    return kinds[0] == kinds[1] and bool(first == second)
 
 
 def fixed_point(posterior: Posterior, at: Mapping[str, Any] | ArrayLike | None) -> Floats:
