@@ -197,25 +197,32 @@ def test_settings_of_components_are_refused_at_infinite_rank(
     make_sampler(rank=math.inf, **{name: False})
 
 
-@pytest.mark.parametrize("front_door", [make_sampler, run_minimize])
 @pytest.mark.parametrize("acquisition", ["max", "thompson"])
 @pytest.mark.parametrize(
-    "settings",
-    [{"rank": math.inf}, {"rank": 2, "residual_process": True}, {"residual_process": True}],
+    "settings", [{"rank": math.inf}, {"rank": 2, "residual_process": True}, {"rank": "auto"}, {}]
 )
-def test_acquisitions_of_whole_draws_are_refused_with_a_process(
-    acquisition: str, settings: dict[str, Any], front_door: Callable[..., None]
+def test_acquisitions_of_whole_functions_suggest_at_every_rank(
+    acquisition: str, settings: dict[str, Any]
 ) -> None:
-    with pytest.raises(
-        ValueError,
-        match=rf"^acquisition '{acquisition}' searches whole draws, .* give a finite rank",
-    ):
-        front_door(acquisition=acquisition, **settings)
+    space = {"x": (0.0, 1.0), "n": (1, 4), "c": bktf.choices("a", "b")}
+    tried = []
+
+    def loss(p: dict[str, Any]) -> float:
+        tried.append(tuple(p.values()))
+        return float((p["x"] - 0.3) ** 2 + 0.1 * abs(p["n"] - 2) + (p["c"] == "b"))
+
+    chains: dict[str, Any] = {"n_sweeps": 30, "n_burn_in": 20, "n_chains": 1}
+    bktf.minimize(
+        loss, space, n_trials=9, seed=seeded(0), n_startup_trials=5, acquisition=acquisition,
+        **chains, **settings,
+    )  # fmt: skip
+    assert len(set(tried)) == 9
+    assert all(0 <= x <= 1 and n in (1, 2, 3, 4) and c in "ab" for x, n, c in tried)
 
 
-def test_the_acquisition_of_the_paper_is_refused_at_infinite_rank() -> None:
-    with pytest.raises(ValueError, match="acquisition 'max' searches whole draws"):
-        bktf.BKTFSampler(preset="paper", rank=math.inf)
+def test_the_acquisition_of_the_paper_may_be_used_at_infinite_rank() -> None:
+    sampler = bktf.BKTFSampler(preset="paper", rank=math.inf)
+    assert sampler.settings.acquisition == "max"
 
 
 # --- the former spelling -------------------------------------------------------------------------

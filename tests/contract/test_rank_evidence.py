@@ -216,8 +216,19 @@ def test_what_is_of_one_rank_points_to_by_rank(posterior: Any) -> None:
         posterior.diagnostics()
     with pytest.raises(ValueError, match="leave_one_out refits one rank"):
         bktf.leave_one_out(posterior)
-    with pytest.raises(ValueError, match='"ei" or "ucb"'):
-        posterior.argmax("max")
+    with pytest.raises(ValueError, match="no weights to integrate out"):
+        posterior.argmax("ei", integrate_weights=True)
+
+
+@pytest.mark.parametrize("acquisition", ["max", "thompson"])
+def test_whole_functions_of_all_ranks_choose_a_cell_that_is_not_excluded(
+    posterior: Any, acquisition: str
+) -> None:
+    chosen = [posterior.argmax(acquisition, exclude=posterior.X, seed=s) for s in range(3)]
+    cells = [axis.locate(np.array([c[d] for c in chosen])) for d, axis in enumerate(posterior.grid)]
+    assert np.min(cells) >= 0
+    for point in chosen:
+        assert not np.any(np.all(np.isclose(posterior.X, point), axis=1))
 
 
 def test_a_saved_posterior_of_all_ranks_is_the_same(posterior: Any, tmp_path: Path) -> None:

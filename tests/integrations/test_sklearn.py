@@ -205,7 +205,6 @@ def test_ranks_are_checked_and_warned_of_as_in_the_sampler() -> None:
         ({"rank": 0}, "rank must be a whole number of at least 1"),
         ({"rank": "infinite"}, r"\"auto\", or math\.inf"),
         ({"rank": math.inf, "offsets": True}, "offsets is about components"),
-        ({"rank": math.inf, "acquisition": "max"}, "searches whole draws"),
     ):
         with pytest.raises(ValueError, match=message):
             fitted(**settings)

@@ -418,14 +418,6 @@ MUTATIONS = (
         tests=SETTINGS,
     ),
     Mutation(
-        name="whole draws of a process",
-        file="engine/settings.py",
-        old="self.rank == math.inf or self.components.residual_process",
-        new="self.rank == math.inf",
-        breaks="acquisitions of whole draws are accepted beside a residual process",
-        tests=SETTINGS,
-    ),
-    Mutation(
         name="the rank of the preset forgotten",
         file="optuna_sampler/former_spellings.py",
         old='PRESETS[preset].get("rank", AUTO_RANK)',

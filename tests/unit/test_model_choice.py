@@ -113,8 +113,8 @@ def test_the_rank_of_the_surrogate_follows_the_rules(
 
 
 @pytest.mark.parametrize("acquisition", ["max", "thompson"])
-def test_acquisitions_of_whole_surfaces_are_for_components(acquisition: str) -> None:
-    for given, rank in (("auto", 3), (2, 2)):
+def test_the_rank_does_not_depend_on_the_acquisition(acquisition: str) -> None:
+    for given, rank in (("auto", math.inf), (2, 2)):
         settings = make_settings("default", {"acquisition": acquisition, "rank": given})
         assert model_choice.surrogate_rank(settings, BOX, 20) == rank
 
@@ -230,9 +230,6 @@ def test_what_is_shown_has_one_rank_and_plain_values() -> None:
     assert (shown.rank, shown.compress) == (math.inf, False)
     assert settings_to_show(make_settings("default", {"rank": 2})).rank == 2
     assert settings_to_show(make_settings("default", {"rank": math.inf})).rank == math.inf
-    for acquisition in ("max", "thompson"):
-        shown = settings_to_show(EngineSettings(acquisition=acquisition))
-        assert model_choice.surrogate_rank(shown, BOX, 20) == 3
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,14 @@ from bktf.acquisition.choose_arguments import ACQUISITIONS, check_acquisition, c
 from bktf.acquisition.component_scores import component_score
 from bktf.acquisition.draws_protocol import Draws
 from bktf.acquisition.improvement import expected_excess, improvement_beyond
+from bktf.acquisition.path_choice import WHOLE_FUNCTIONS
 from bktf.acquisition.path_search import PathMaxima, maximise_paths
 from bktf.acquisition.posterior_view import PosteriorView, points_of
 from bktf.acquisition.search_domain import DomainPart, SearchDomain
 
 __all__ = [
     "ACQUISITIONS",
+    "WHOLE_FUNCTIONS",
     "Choice",
     "DomainPart",
     "Draws",

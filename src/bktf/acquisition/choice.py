@@ -31,6 +31,7 @@ from bktf.acquisition.list_search import (
     best_of_list,
     point_scores,
 )
+from bktf.acquisition.path_choice import WHOLE_FUNCTIONS, choose_by_paths
 from bktf.acquisition.posterior_view import PosteriorLike, PosteriorView, points_of
 from bktf.acquisition.process_scores import (
     given_pending,
@@ -61,10 +62,10 @@ class Choice:
     value: of the acquisition, in the units of y (for EI with the weights integrated out too, and
         weighted by the chance of success)
     method: "hull", "hull in space", "bounded search", "enumeration", "coordinate ascent",
-        "gradient ascent", "comparison" of a list of points, or "proposals"; ", weights integrated
-        out" is added where plain EI was negligible at every cell that was compared; "restricted …"
-        on a grid under restrictions, and "restricted walk" or, on a box, "restricted search" where
-        `is_poor`
+        "gradient ascent", "comparison" of a list of points, "proposals" or "sample paths";
+        ", weights integrated out" is added where plain EI was negligible at every cell that was
+        compared; "restricted …" on a grid under restrictions, and "restricted walk" or, on a box,
+        "restricted search" where `is_poor`
     exact: whether it is certain that no allowed cell is better
     gap: upper bound on how much better another allowed cell can be, in the units of y; infinity
         without a bound
@@ -127,7 +128,7 @@ def choose(
             noise, where repeats are allowed, the best posterior mean at an observed point is the
             better threshold.
         free: axes on which every value between the ends may be chosen, not only the axis points.
-            Only used for "ei" at infinite rank; otherwise only axis points are chosen.
+            Used at infinite rank, but not for "ucb"; otherwise only axis points are chosen.
         region: lower and upper ends, (2, D), of a box to stay in on ordered axes. Only used for
             "ei" at infinite rank, where not all cells of a grid are compared.
         seed: selects the draw of "thompson" and the random starts of searches.
@@ -203,7 +204,10 @@ def _choose(
     rng = np.random.default_rng([question.seed, view.seed])
     is_ei = question.acquisition == "ei"
     domain = make_domain(view, question, taken)
-    if getattr(question.feasible, "is_list", False):
+    if view.process is not None and question.acquisition in WHOLE_FUNCTIONS:
+        found = choose_by_paths(view, question, taken, draw, rng)
+        point = found.at
+    elif getattr(question.feasible, "is_list", False):
         scores = point_scores(view, question, pending, draw, rng)
         found = best_of_list(scores, allowed_points(question, taken))
         point = found.at
@@ -297,11 +301,6 @@ def _grid_score(
     view, question = domain.view, domain.question
     acquisition, best = question.acquisition, view.best(question.best)
     if view.process is not None:
-        if acquisition not in ("ei", "ucb"):
-            raise ValueError(
-                "with a Gaussian process (infinite rank, or a residual process) the acquisition "
-                f'must be "ei" or "ucb"; got {acquisition!r}. Fit with a finite rank for others'
-            )
         given = given_pending(view, best, pending, rng)
         grid_components = view.components_on(domain.kept) if view.has_components else None
         beta = question.beta if acquisition == "ucb" else None

@@ -16,7 +16,6 @@ from bktf.engine.observations import Observations
 from bktf.engine.settings import (
     AUTO,
     AUTO_RANK,
-    NEEDS_WHOLE_DRAWS,
     PRESETS,
     Direction,
     EngineSettings,
@@ -33,7 +32,6 @@ __all__ = [
     "AUTO_RANK",
     "MAX_PARAMETER_POINTS",
     "MAX_PROCESS_POINTS",
-    "NEEDS_WHOLE_DRAWS",
     "PRESETS",
     "Belief",
     "Campaign",

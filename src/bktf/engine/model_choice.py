@@ -25,7 +25,7 @@ from bktf.engine.fold_scores import N_FOLDS, fold_score, level_score, warped_sco
 from bktf.engine.observation_filters import choose_subset
 from bktf.engine.observations import Observations, fit_oriented, mode_of
 from bktf.engine.related_values import better_with_related
-from bktf.engine.settings import AUTO, NEEDS_WHOLE_DRAWS, EngineSettings
+from bktf.engine.settings import AUTO, EngineSettings
 from bktf.gaussian_process import Descriptors, ProcessDraws
 from bktf.spaces import Parameter, has_conditions, n_points
 from bktf.surrogate import (
@@ -68,13 +68,8 @@ def settings_to_show(settings: EngineSettings) -> EngineSettings:
         n_sweeps=lengths.n_burn_in + max(lengths.n_kept, SHOWN_KEPT),
         n_chains=max(lengths.n_chains, SHOWN_CHAINS),
     )
-    rank = math.inf if settings.rank == AUTO and not _needs_components(settings) else settings.rank
+    rank = math.inf if settings.rank == AUTO else settings.rank
     return replace(settings, compress=False, rank=rank, process=process)
-
-
-def _needs_components(settings: EngineSettings) -> bool:
-    """Whether the acquisition searches whole surfaces, which only components have."""
-    return settings.acquisition in NEEDS_WHOLE_DRAWS
 
 
 def surrogate_rank(
@@ -90,8 +85,6 @@ def surrogate_rank(
     """
     finite = settings.components.rank
     assert not isinstance(finite, str)
-    if _needs_components(settings):
-        return finite
     if settings.rank != AUTO:
         return math.inf if settings.rank == math.inf else finite
     size = n_points(parameters)

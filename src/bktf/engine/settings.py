@@ -22,7 +22,6 @@ Direction = Literal["minimize", "maximize"]
 AUTO = "auto"
 AUTO_RANK = 3  # components where rank "auto" uses finite rank
 BURN_IN = 85  # per cent of the sweeps, where only those are given
-NEEDS_WHOLE_DRAWS = ("max", "thompson")  # acquisitions that search whole surfaces
 
 # What a suggestion needs; `fit` by itself has the paper's lengths at finite rank.
 COMPONENTS = ModelSpec(rank=AUTO_RANK, n_sweeps=400, n_burn_in=340, n_chains=4, inference="gibbs")
@@ -89,12 +88,6 @@ class EngineSettings:
             raise ValueError(
                 f"components.rank must be the rank, {self.rank}; got {self.components.rank}. "
                 "make_settings sets both"
-            )
-        has_process = self.rank == math.inf or self.components.residual_process
-        if has_process and self.acquisition in NEEDS_WHOLE_DRAWS:
-            raise ValueError(
-                f"acquisition {self.acquisition!r} searches whole draws, which a Gaussian process "
-                'does not have; give a finite rank (or rank="auto") without residual_process'
             )
         if self.rank == AUTO and self.components.residual_process:
             raise ValueError(

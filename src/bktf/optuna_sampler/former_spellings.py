@@ -3,7 +3,8 @@
 import math
 from typing import Any
 
-from bktf.engine import AUTO, AUTO_RANK, NEEDS_WHOLE_DRAWS, PRESETS, check_choice
+from bktf.acquisition import WHOLE_FUNCTIONS
+from bktf.engine import AUTO, AUTO_RANK, PRESETS, check_choice
 
 FORMER_MODELS = (AUTO, "process", "components", "both")
 # What the version before read, and did not use, where the model was a process.
@@ -57,7 +58,8 @@ def changed_meaning(preset: str, given: dict[str, Any]) -> str | None:
     rank = given["rank"]
     if preset != "default" or rank is None or rank == AUTO or rank == math.inf:
         return None
-    if given["residual_process"] or given["acquisition"] in NEEDS_WHOLE_DRAWS:
+    # These had that many components in the version before, too.
+    if given["residual_process"] or given["acquisition"] in WHOLE_FUNCTIONS:
         return None
     return (
         f"rank={rank!r} now means that many components on every space; in the version before, "

@@ -61,7 +61,7 @@ class BKTFSampler(StudySuggestions, BaseSampler):
             conditional, most are unordered categories, or trials report values. On other finite
             spaces infinite rank and three components alternate: one each up to 20 points, then
             components five times of six; beyond 100,000 points infinite rank alone is used from 100
-            trials on. With "max" and "thompson" there are three components. Beyond 400 trials a
+            trials on. Beyond 400 trials a
             process sees a subset: the best, the latest, the neighbours of the best, others spread
             over the space; its kernel parameters are learned from 200 of them.
         n_sweeps: sweeps of each chain of components, or with `rank=math.inf` of the process; by

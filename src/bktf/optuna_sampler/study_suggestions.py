@@ -19,7 +19,6 @@ from optuna.trial import FrozenTrial, TrialState
 
 from bktf.engine import (
     AUTO,
-    NEEDS_WHOLE_DRAWS,
     Campaign,
     Engine,
     EngineSettings,
@@ -235,9 +234,7 @@ class StudySuggestions:
         if unknown and self.space.is_known(trials):
             text = f"expected_optimum names {unknown[0]!r}, which no trial has"
             self.messages.say_once("expected", study.study_name, text)
-        is_finite = self._settings.rank not in (AUTO, math.inf) or (
-            self._settings.acquisition in NEEDS_WHOLE_DRAWS
-        )
+        is_finite = self._settings.rank not in (AUTO, math.inf)
         if is_finite and any(p.descriptors is not None for p in parameters):
             text = "descriptors of choices are not used at finite rank"
             self.messages.say_once("descriptors", study.study_name, text)

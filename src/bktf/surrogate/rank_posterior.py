@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bktf._typing import Floats
-from bktf.acquisition import points_of
+from bktf.acquisition import (
+    WHOLE_FUNCTIONS,
+    PosteriorView,
+    SearchDomain,
+    check_acquisition,
+    maximise_paths,
+    points_of,
+)
 from bktf.axis_kernels import Axis
 from bktf.surrogate.diagnostics import Diagnostics
 from bktf.surrogate.fit_ranks import spec_of_rank
@@ -108,17 +115,20 @@ class RankPosterior(Posterior):
     ) -> Floats:
         """The point of the grid to try next when larger is better, (D,), over all ranks.
 
-        "ei" and "ucb" only. Up to 5,000 cells are all compared; of a larger grid the best points
-        of each rank and, from there, the points along the axes.
+        "max" and "thompson" are maxima of paths of all ranks. Otherwise up to 5,000 cells are all
+        compared; of a larger grid the best points of each rank and, from there, the points along
+        the axes.
         """
-        if acquisition not in ("ei", "ucb") or integrate_weights:
+        check_acquisition(acquisition)
+        if integrate_weights:
             raise ValueError(
-                'a fit with rank="auto" chooses by "ei" or "ucb"; got '
-                f"{acquisition!r}{', integrate_weights' if integrate_weights else ''}. Take one "
-                "rank, as in posterior.by_rank[2].argmax(…)"
+                'a fit with rank="auto" has no weights to integrate out. Take one rank, as in '
+                "posterior.by_rank[2].argmax(…)"
             )
         waiting = points_of(self, pending, "pending")
         taken = np.concatenate((points_of(self, exclude, "exclude"), waiting))
+        if acquisition in WHOLE_FUNCTIONS:
+            return self._best_of_paths(acquisition == "thompson", taken, seed)
         cells = GridCells(self.grid, taken)
 
         def score(points: Floats) -> Floats:
@@ -145,6 +155,19 @@ class RankPosterior(Posterior):
                 break
             best = around[np.argmax(scores) - 1]
         return np.asarray(best)
+
+
+    def _best_of_paths(self, only_one: bool, taken: Floats, seed: int) -> Floats:
+        """The maximum of one path, or of as many as there are draws, that is not taken."""
+        rng = np.random.default_rng([seed, self.seed])
+        paths = self.draws.paths(self.n_draws, seed)
+        if only_one:
+            paths = paths.select([int(rng.integers(paths.n_paths))])
+        found = maximise_paths(PosteriorView(self), paths, SearchDomain(), rng, taken)
+        best = int(found.values.argmax())
+        if found.values[best] == -np.inf:
+            raise ValueError(NOTHING_LEFT)
+        return np.asarray(found.points[best])
 
 
 @dataclass(frozen=True, eq=False)
