@@ -205,6 +205,13 @@ def test_averages_at_finite_rank_are_those_of_paths(finite: bktf.Posterior) -> N
         paths = replace(one.paths(1), forms=one.draws.mean_paths()).integrate(["time", "kind"])
         expected = one.standardisation.to_model(paths(points[:, 1:2]))
         np.testing.assert_allclose(found.mean, expected, atol=1e-9)
+        t, w = panels(200)
+        for d, values in ((0, 2 * t), (1, 0.1 * 100**t)):
+            line = np.repeat(points[:1], t.size, axis=0)
+            line[:, d] = values
+            mean = one.draws.moments_by_draw(line).mean @ w
+            found = average_by_draw(one.draws, {d: UNIFORM}, points[:1])
+            np.testing.assert_allclose(found.mean[:, 0], mean, atol=1e-8)
     paths = finite.paths(finite.n_draws).integrate(["time", "kind"])
     curve = marginal_of(finite, "rate", values=[0.4, 9.0])
     values = paths(points[:, 1:2])
