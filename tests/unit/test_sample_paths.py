@@ -704,12 +704,13 @@ def test_bad_input_is_refused(posterior: bktf.Posterior) -> None:
 # --- averages over parameters --------------------------------------------------------------------
 
 
-def panels(n: int = 200) -> tuple[Floats, Floats]:
-    """A fine Gauss-Legendre rule on [0, 1]."""
+def panels(n: int = 200, knots: Floats | None = None) -> tuple[Floats, Floats]:
+    """A Gauss-Legendre rule on pieces of [0, 1], which end at knots."""
     nodes, weights = np.polynomial.legendre.leggauss(8)
-    starts = np.arange(n) / n
-    coords = (starts[:, None] + 0.5 * (nodes + 1.0) / n).ravel()
-    return coords, np.tile(0.5 * weights / n, n)
+    ends = np.union1d(np.linspace(0, 1, n + 1), [] if knots is None else knots)
+    widths = np.diff(ends)[:, None]
+    coords = (ends[:-1, None] + 0.5 * widths * (nodes + 1.0)).ravel()
+    return coords, (0.5 * widths * weights).ravel()
 
 
 @pytest.mark.parametrize("name", ["posterior", "finite", "residual"])
@@ -719,12 +720,14 @@ def test_paths_averaged_over_parameters_are_those_of_a_fine_quadrature(
     settings = {"residual_process": True, "n_sweeps": 12, "n_burn_in": 8}
     one = fitted(2, **settings) if name == "residual" else request.getfixturevalue(name)
     paths, at = one.paths(3), data()[0][:2]
-    coords, weights = panels()
+    rules = [panels(200, axis.scale(axis.points)) for axis in one.grid[:2]]
     of_first = paths.integrate("x0")
     assert of_first.meaning.names == ("x1", "x2")
     for i, point in enumerate(at):
+        coords, weights = rules[0]
         expected = paths.along("x0", 2.0 * coords, point) @ weights
         np.testing.assert_allclose(of_first(at[:, 1:])[:, i], expected, atol=1e-8)
+        coords, weights = rules[1]
         expected = paths.along("x1", 0.1 * 100.0**coords, point) @ weights
         np.testing.assert_allclose(
             paths.integrate(["x1"])(at[:, [0, 2]])[:, i], expected, atol=1e-8

@@ -81,11 +81,13 @@ def of_a_study(posterior: bktf.Posterior) -> bktf.Posterior:
     return replace(posterior, described=Meaning(tuple(NAMES), "minimize", values=values))
 
 
-def panels(n: int = 24) -> tuple[Floats, Floats]:
-    """A Gauss-Legendre rule on pieces of [0, 1]."""
+def panels(n: int = 24, knots: Floats | None = None) -> tuple[Floats, Floats]:
+    """A Gauss-Legendre rule on pieces of [0, 1], which end at knots."""
     nodes, weights = np.polynomial.legendre.leggauss(8)
-    coords = ((np.arange(n) / n)[:, None] + 0.5 * (nodes + 1.0) / n).ravel()
-    return coords, np.tile(0.5 * weights / n, n)
+    ends = np.union1d(np.linspace(0, 1, n + 1), [] if knots is None else knots)
+    widths = np.diff(ends)[:, None]
+    coords = (ends[:-1, None] + 0.5 * widths * (nodes + 1.0)).ravel()
+    return coords, (0.5 * widths * weights).ravel()
 
 
 def by_quadrature(
@@ -205,8 +207,9 @@ def test_averages_at_finite_rank_are_those_of_paths(finite: bktf.Posterior) -> N
         paths = replace(one.paths(1), forms=one.draws.mean_paths()).integrate(["time", "kind"])
         expected = one.standardisation.to_model(paths(points[:, 1:2]))
         np.testing.assert_allclose(found.mean, expected, atol=1e-9)
-        t, w = panels(200)
-        for d, values in ((0, 2 * t), (1, 0.1 * 100**t)):
+        for d, axis in enumerate(one.grid[:2]):
+            t, w = panels(200, axis.scale(axis.points))
+            values = axis.unscale(t)
             line = np.repeat(points[:1], t.size, axis=0)
             line[:, d] = values
             mean = one.draws.moments_by_draw(line).mean @ w
