@@ -117,11 +117,7 @@ def importance(
     count = default if n_paths is None else whole_number("n_paths", n_paths, 1, MAX_PATHS)
     forms = posterior.paths(count, seed).forms
     parts = variances_of_paths(forms, measures, pairs)
-    variance = np.array([part.variance for part in parts])
-    scale = np.where(variance > MIN_VARIANCE, 1.0, 0.0) / np.maximum(variance, MIN_VARIANCE)
-    first = np.stack([part.first for part in parts]) * scale[:, None]
-    total = np.stack([part.total for part in parts]) * scale[:, None]
-    together = np.stack([part.pairs for part in parts]) * scale[:, None, None]
+    first, total, together = shares_of(parts)
     names, found = posterior.names, {}
     if pairs:
         found = {
@@ -152,6 +148,15 @@ def variances_of_paths(
         for p in members:
             parts[p], shared = path_variances(terms[p], measures, shared, with_pairs)
     return [parts[p] for p in range(forms.n_paths)]
+
+
+def shares_of(parts: list[VarianceParts]) -> tuple[Floats, Floats, Floats]:
+    """First (N, D), total (N, D) and pairs (N, D, D) over the variance; 0 where that is 0."""
+    variance = np.array([part.variance for part in parts])
+    scale = np.where(variance > MIN_VARIANCE, 1.0, 0.0) / np.maximum(variance, MIN_VARIANCE)
+    first = np.stack([part.first for part in parts]) * scale[:, None]
+    total = np.stack([part.total for part in parts]) * scale[:, None]
+    return first, total, np.stack([part.pairs for part in parts]) * scale[:, None, None]
 
 
 def _estimate(draws: Floats) -> Estimate:
