@@ -77,6 +77,8 @@ def maximise_paths(
     is_plain = domain.feasible is None and weigh is None
     if isinstance(paths, ComponentPaths) and is_plain:
         return search.solve_components(paths)
+    if search.proposes:  # its points are on no grid
+        return search.climb(paths)
     cells = search.few_cells(0 if isinstance(paths, ComponentPaths) else len(domain.free))
     if cells is not None and paths.n_paths * len(cells) <= MAX_VALUES:
         return search.compare(paths, cells)
@@ -184,7 +186,7 @@ class PathSearch:
         values = self.values(paths, points)
         best = values.argmax(axis=1)
         at, level = points[best], values[np.arange(len(best)), best]
-        if self.weigh is None and not self._proposes:
+        if self.weigh is None and not self.proposes:
             for i, (region, box) in enumerate(zip(regions, boxes, strict=True)):
                 mine = owner == i
                 if not mine.any():
@@ -233,7 +235,7 @@ class PathSearch:
         boxes: Sequence[Box],
     ) -> Floats:
         """Allowed points (·, D) near a point."""
-        if self._proposes:
+        if self.proposes:
             proposals: Any = self.domain.feasible
             fixed = self.domain.parts[0].fixed
             return self._untaken(proposals.neighbours(parent, n, distance, self.rng, fixed))
@@ -246,7 +248,7 @@ class PathSearch:
 
     def _proposed(self, region: Domain, box: Box, n: int) -> Floats:
         """Allowed candidates (·, D) of a part, with its observed points."""
-        if self._proposes:
+        if self.proposes:
             proposals: Any = self.domain.feasible
             return self._untaken(proposals.random_points(n, self.rng, region.question.fixed))
         pool = getattr(self.domain.feasible, "points", None)
@@ -256,7 +258,7 @@ class PathSearch:
         return self._allowed(np.array([region.unscaled(point) for point in scaled]))
 
     @property
-    def _proposes(self) -> bool:
+    def proposes(self) -> bool:
         """Whether the predicate proposes points, as that of mixtures."""
         return hasattr(self.domain.feasible, "random_points")
 

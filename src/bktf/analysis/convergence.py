@@ -91,9 +91,10 @@ def convergence(
     direction: Direction | None = None,
     *,
     n_paths: int = N_PATHS,
+    found: Optimum | None = None,
 ) -> Convergence:
-    """Whether a rule says to stop."""
-    found: Optimum = optimum(posterior, direction, n_paths=n_paths)
+    """Whether a rule says to stop; `found` is the optimum where it is known already."""
+    found = found or optimum(posterior, direction, n_paths=n_paths)
     share = probability = gain = None
     if rule.tolerance is not None:
         share = found.within(rule.tolerance)

@@ -9,6 +9,7 @@ from bktf.lab.results_table import Row, new_header
 from bktf.lab.slice_plot import plot_slices
 from bktf.lab.slices import digits, in_picture, in_words, slices, value_text
 from bktf.lab.space_file import read_lab_space
+from bktf.lab.stop_entry import done_json, done_line
 from bktf.lab.suggest import START, Answer, Experiment
 
 START_NOTE = "(the start design fills the space; predictions come when there are results enough)"
@@ -40,6 +41,7 @@ def as_json(found: Answer) -> dict[str, Any]:
             "pending": sum(row.is_pending for row in rows),
         },
         "notes": list(found.notes),
+        "optimum": done_json(found.optimum, found.convergence),
     }
 
 
@@ -72,7 +74,8 @@ def as_lines(found: Answer) -> list[str]:
     if found.best is not None:
         result = f"{as_text(found.best.result)}{_unit(objective.unit)}"
         best = f"best {objective.name} {result} in row {found.best.number}"
-    lines = [f"{summary}; {best}", *(f"({note})" for note in found.notes)]
+    done = done_line(found.optimum, found.convergence)
+    lines = [f"{summary}; {best}", *done, *(f"({note})" for note in found.notes)]
     if not found.experiments:
         return [*lines, NOTHING_LEFT]
     units = {**space.units, f"predicted {objective.name}": objective.unit}

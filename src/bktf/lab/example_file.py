@@ -81,6 +81,12 @@ at_most = 150
 # temperature = { centre = 80, sd = 15 }
 # catalyst = { Pd = 3, Ni = 1 }
 
+# When you are done: with this confidence the best result is within the tolerance of the optimum.
+# Or, with cost = 0.2, when one more experiment should gain less than that, in units of the result.
+# [stop]
+# tolerance = 1.0
+# confidence = 0.9         # optional
+
 # [model]
 # rank = "auto"            # optional: or inf for a Gaussian process, or a number of components
 # optimism = 1.0           # optional: where nothing is known, expect the average; 0.0: the worst

@@ -7,6 +7,7 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution
 
+from bktf.analysis import StopRule
 from bktf.engine import Objective
 from bktf.spaces import INACTIVE, Parameter, Space, only_value, sums_to_totals
 
@@ -53,6 +54,7 @@ class LabSpace:
     other_columns: tuple[str, ...]
     earlier: tuple[Path, ...] = ()  # tables of earlier campaigns
     expected: Mapping[str, Any] = field(default_factory=dict)  # where the optimum is expected
+    stop: StopRule | None = None  # when the campaign is done
 
     @property
     def distributions(self) -> dict[str, BaseDistribution]:

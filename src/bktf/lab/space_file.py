@@ -25,6 +25,7 @@ from bktf.lab.lab_space import (
     as_text,
     read_text,
 )
+from bktf.lab.stop_entry import read_stop
 from bktf.lab.toml_entries import (
     check_names,
     nearest_name,
@@ -53,7 +54,7 @@ def read_lab_space(path: Path) -> LabSpace:
 def _read_document(document: dict[str, Any], folder: Path) -> LabSpace:
     """The space, from what the file holds; other files that it names are in its folder."""
     names = {"objective", "parameters", "constraints", "mixtures", "other_columns", "model"}
-    check_names(document, names | {"earlier", "expected_optimum"}, "the file")
+    check_names(document, names | {"earlier", "expected_optimum", "stop"}, "the file")
     objective, noise, repeats = _read_objective(read_table_entry(document, "objective"))
     tables = read_table_entry(document, "parameters") if "parameters" in document else {}
     given = enumerate(read_list(document, "mixtures"))
@@ -113,6 +114,7 @@ def _read_document(document: dict[str, Any], folder: Path) -> LabSpace:
         other_columns=tuple(others),
         earlier=() if earlier is None else read_earlier_files(earlier, folder),
         expected=expected,
+        stop=read_stop(read_table_entry(document, "stop")) if "stop" in document else None,
     )
 
 

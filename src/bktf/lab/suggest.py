@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bktf._typing import Floats
+from bktf.analysis import Convergence, Optimum
 from bktf.engine import (
     Engine,
     History,
@@ -26,6 +27,7 @@ from bktf.lab.lab_space import LabError, LabSpace, point_of
 from bktf.lab.results_table import Row, Table, read_table, settable
 from bktf.lab.slices import is_continuous
 from bktf.lab.space_file import read_lab_space
+from bktf.lab.stop_entry import look_whether_done
 from bktf.spaces import (
     CandidateList,
     Feasibility,
@@ -65,6 +67,8 @@ class Answer:
     best: Row | None
     posterior: Posterior | None  # in the user's units and direction; None during the start
     notes: tuple[str, ...] = ()  # limitations of the suggestions
+    optimum: Optimum | None = None  # what is known of it, where there are results enough
+    convergence: Convergence | None = None  # whether to stop, where the space file says when
 
 
 def answer(
@@ -109,7 +113,8 @@ def _answer(
     experiments = _described(engine, space, shown, settings, history.pending)
     posterior = describe(shown, engine)
     notes = _notes(model, len(history.y), chosen)
-    return Answer(space, table, experiments, best, posterior, notes)
+    judged = look_whether_done(posterior, space.stop)
+    return Answer(space, table, experiments, best, posterior, notes, *judged)
 
 
 def make_engine(space: LabSpace, seed: int, pool: CandidatePool | None = None) -> Engine:
