@@ -9,6 +9,7 @@ are over paths: they contain what the data leave open, and the parameters of the
 part of f.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 
 from bktf._checks import whole_number
 from bktf._typing import Floats
+from bktf.analysis.conditional_variances import sampled_variances
 from bktf.analysis.densities import measures_of
 from bktf.analysis.estimates import LEVEL, Estimate
 from bktf.analysis.path_variances import VarianceParts, path_variances
@@ -27,6 +29,7 @@ from bktf.surrogate import Posterior
 N_PATHS = 64  # at infinite rank two for each draw; at finite rank at most the draws of the fit
 MAX_PATHS = 100_000
 MIN_VARIANCE = 1e-12  # of a path over the variance of the observations; a smaller one counts as 0
+T_FACTOR = 2.35  # of a standard error: the 95 % quantile of Student's t with 3 degrees of freedom
 N_SHOWN = 5  # interactions that a printed table has
 
 
@@ -98,7 +101,9 @@ def importance(
     """First-order, total and pairwise Sobol indices of f, with 90 % intervals.
 
     Parameters are independent, each uniform on its own scale: on the logarithm of a logarithmic
-    one, over the values or levels of a finite one.
+    one, over the values or levels of a finite one. Where parameters have conditions, each is drawn
+    independently from its range and has no effect where its condition does not hold. Indices of a
+    path are then means over points of Sobol' sequences; intervals contain the error of that.
 
     Args:
         posterior: of any rank. At finite rank paths between axis points are the factors'
@@ -115,19 +120,28 @@ def importance(
     is_process = isinstance(posterior.draws, ProcessDraws)
     default = N_PATHS if is_process else min(N_PATHS, posterior.n_draws)
     count = default if n_paths is None else whole_number("n_paths", n_paths, 1, MAX_PATHS)
-    forms = posterior.paths(count, seed).forms
-    parts = variances_of_paths(forms, measures, pairs)
-    first, total, together = shares_of(parts)
+    paths = posterior.paths(count, seed)
+    if posterior.meaning.point_at is None:
+        repeats = [variances_of_paths(paths.forms, measures, pairs)]
+    elif densities:
+        raise ValueError(
+            "densities cannot be given where parameters have conditions, because each is drawn "
+            f"from its range there; got {densities!r}. Leave them out"
+        )
+    else:
+        repeats = sampled_variances(posterior, paths, pairs)
+    shares = zip(*(shares_of(parts) for parts in repeats), strict=True)
+    first, total, together = (np.stack(own) for own in shares)
     names, found = posterior.names, {}
     if pairs:
         found = {
-            (names[a], names[b]): _estimate(together[:, a, b])
+            (names[a], names[b]): _estimate(together[..., a, b])
             for a in range(len(names))
             for b in range(a + 1, len(names))
         }
     return Importance(
-        {name: _estimate(first[:, d]) for d, name in enumerate(names)},
-        {name: _estimate(total[:, d]) for d, name in enumerate(names)},
+        {name: _estimate(first[..., d]) for d, name in enumerate(names)},
+        {name: _estimate(total[..., d]) for d, name in enumerate(names)},
         Interactions(found),
         count,
     )
@@ -160,15 +174,21 @@ def shares_of(parts: list[VarianceParts]) -> tuple[Floats, Floats, Floats]:
 
 
 def _estimate(draws: Floats) -> Estimate:
-    """Mean and interval of an index, rounding errors below 0 and above 1 cut.
+    """Mean and interval of an index from draws (S, N), rounding errors below 0 and above 1 cut.
 
     The ends are quantiles at (N + 1)·p in the order of N draws. A further draw then lies between
-    them with probability 0.9, however few there are.
+    them with probability 0.9, however few there are. Where S integrations differ, their error is
+    added to the interval.
     """
-    inside = np.clip(draws, 0.0, 1.0)
     tail = (1.0 - LEVEL) / 2.0
-    low, high = np.quantile(inside, (tail, 1.0 - tail), method="weibull")
-    return Estimate(float(inside.mean()), float(low), float(high))
+    own = np.mean(draws, axis=0)
+    mean = float(own.mean())
+    low, high = np.quantile(own, (tail, 1.0 - tail), method="weibull").tolist()
+    if len(draws) > 1:
+        error = float(np.sqrt(np.var(draws, axis=0, ddof=1).mean() / len(draws)))
+        low = mean - math.hypot(min(low - mean, 0.0), T_FACTOR * error)
+        high = mean + math.hypot(max(high - mean, 0.0), T_FACTOR * error)
+    return Estimate(*(min(max(x, 0.0), 1.0) for x in (mean, low, high)))
 
 
 def _in_percent(estimate: Estimate) -> str:
