@@ -75,9 +75,9 @@ def as_lines(found: Answer) -> list[str]:
         result = f"{as_text(found.best.result)}{_unit(objective.unit)}"
         best = f"best {objective.name} {result} in row {found.best.number}"
     done = done_line(found.optimum, found.convergence)
-    lines = [f"{summary}; {best}", *done, *(f"({note})" for note in found.notes)]
+    lines = [f"{summary}; {best}", *(f"({note})" for note in found.notes)]
     if not found.experiments:
-        return [*lines, NOTHING_LEFT]
+        return [*lines, NOTHING_LEFT, *done]
     units = {**space.units, f"predicted {objective.name}": objective.unit}
     columns = [*space.distributions, f"predicted {objective.name}"]
     heads = [name + (f" [{units[name]}]" if units[name] else "") for name in columns]
@@ -93,7 +93,7 @@ def as_lines(found: Answer) -> list[str]:
         lines.append("  ".join(cells).rstrip())
     if any(e.reason == START for e in found.experiments):
         lines.append(START_NOTE)
-    return lines
+    return [*lines, *done]
 
 
 def _prediction(experiment: Experiment) -> str:

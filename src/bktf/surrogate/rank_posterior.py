@@ -156,7 +156,6 @@ class RankPosterior(Posterior):
             best = around[np.argmax(scores) - 1]
         return np.asarray(best)
 
-
     def _best_of_paths(self, only_one: bool, taken: Floats, seed: int) -> Floats:
         """The maximum of one path, or of as many as there are draws, that is not taken."""
         rng = np.random.default_rng([seed, self.seed])
