@@ -51,9 +51,15 @@ def process() -> bktf.Posterior:
 
 
 def panels(posterior: bktf.Posterior, d: int) -> tuple[Floats, Floats]:
-    """Nodes between all axis points, among them the observations, for the uniform measure."""
-    axis = posterior.grid[d]
-    return panel_rule(np.union1d(axis.scale(axis.points), [0.0, 1.0]), 0.1, 7)
+    """Nodes between all axis points, among them the observations, for the uniform measure.
+
+    They are so dense that the fastest wave of two paths is followed.
+    """
+    axis, terms = posterior.grid[d], [posterior.paths(2).forms.terms(p) for p in range(2)]
+    frequencies = [own.frequencies(d) for own in terms]
+    fastest = max(float(np.abs(w).max(initial=1.0)) for w in frequencies if w is not None)
+    ends = np.union1d(axis.scale(axis.points), [0.0, 1.0])
+    return panel_rule(ends, min(0.1, 4.0 / fastest), 10)
 
 
 def true_nodes(

@@ -16,7 +16,7 @@ from bktf.axis_kernels import Axis
 from bktf.product_forms import AxisMeasure, panel_rule
 from bktf.surrogate import Meaning, Posterior
 
-LONGEST_PANEL, N_NODES = 1 / 32, 6  # of an axis, and nodes of a quadrature on it
+LONGEST_PANEL, N_NODES = 1 / 32, 10  # of an axis, and nodes of a quadrature on it
 NORMAL_ENDS = np.linspace(-8.0, 8.0, 17)  # of panels around the centre, in standard deviations
 
 
