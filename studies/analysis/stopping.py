@@ -20,6 +20,7 @@ import optuna
 from optuna.distributions import BaseDistribution, FloatDistribution
 
 import bktf
+from bktf.analysis import explained_part
 from bktf.analysis.reliability import PROBABILITIES, SHARES, probability_of_share
 from studies.analysis.reliability_fit import clustered_error, fit_map
 from studies.comparison.runs import settings_of
@@ -102,7 +103,8 @@ def run_stopping(key: RunKey) -> Line:
     run, looks = recorded_run(problem, key["seed"]), []
     for n in range(run["n_start"], len(run["values"]) + 1, EVERY):
         with threadpool_limits(1):
-            found = bktf.optimum(study_of(problem, run, n))
+            posterior = bktf.analyze(study_of(problem, run, n))
+            found = bktf.optimum(posterior)
         gap = problem.values([found.best])[0] - problem.minimum
         looks.append(
             {
@@ -110,6 +112,7 @@ def run_stopping(key: RunKey) -> Line:
                 "share": found.within(TOLERANCE * problem.value_range),
                 "gap": gap / problem.value_range,
                 "stated": rounded(np.quantile(found.gaps, QUANTILES) / problem.value_range),
+                "explained": rounded(explained_part(posterior)),
                 "missed": rounded(found.missed / problem.value_range),
                 "exact": found.is_exact,
             }

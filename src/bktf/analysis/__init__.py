@@ -6,7 +6,14 @@ from bktf.analysis.acquisition_slices import (
     acquisition_along,
     average_acquisition,
 )
-from bktf.analysis.convergence import Convergence, StopRule, convergence, percentage
+from bktf.analysis.convergence import (
+    MIN_EXPLAINED,
+    Convergence,
+    StopRule,
+    convergence,
+    explained_part,
+    percentage,
+)
 from bktf.analysis.densities import measures_of
 from bktf.analysis.estimates import Estimate
 from bktf.analysis.importance import Importance, Interactions, importance
@@ -15,6 +22,7 @@ from bktf.analysis.optimum import N_PATHS, Optimum, check_direction, optimum
 from bktf.analysis.slices import Marginal, Slice, marginal_of, slice_along
 
 __all__ = [
+    "MIN_EXPLAINED",
     "N_PATHS",
     "AcquisitionSlice",
     "Convergence",
@@ -31,6 +39,7 @@ __all__ = [
     "average_acquisition",
     "check_direction",
     "convergence",
+    "explained_part",
     "importance",
     "leave_one_out",
     "marginal_of",

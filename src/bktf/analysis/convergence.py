@@ -19,6 +19,9 @@ from bktf.analysis.reliability import MAX_STATED, probability_of_share
 from bktf.surrogate import Direction, Posterior
 
 MIN_CONFIDENCE = 0.5
+# Of the variation of the values; a model that explains less calls the function flat, and everything
+# within the tolerance
+MIN_EXPLAINED = 0.5
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,7 @@ class Convergence:
     is_reached: bool
     probability: float | None  # that the best tried point is within the tolerance; calibrated
     share: float | None  # of whole functions on which it is; what the map turns into a probability
+    explained: float  # the part of the variation of the values that the model explains
     expected_improvement: float | None  # the largest of one more evaluation, where there is a cost
     gap: Estimate  # how much better the optimum is
     best: dict[str, Any]  # the tried point with the best posterior mean
@@ -68,7 +72,12 @@ class Convergence:
     def __str__(self) -> str:
         """What was found in one line."""
         verdict = "converged" if self.is_reached else "not converged"
-        if self.probability is not None:
+        if self.explained < MIN_EXPLAINED:
+            reason = (
+                f"the model explains only {100 * max(self.explained, 0.0):.0f} % of the variation "
+                f"of {self.n_values} values, so it cannot tell yet"
+            )
+        elif self.probability is not None:
             stated = percentage(self.probability)
             wanted = percentage(self.rule.confidence)
             reason = (
@@ -96,25 +105,35 @@ def convergence(
     """Whether a rule says to stop; `found` is the optimum where it is known already."""
     found = found or optimum(posterior, direction, n_paths=n_paths)
     share = probability = gain = None
+    explained = explained_part(posterior)
+    can_tell = explained >= MIN_EXPLAINED
     if rule.tolerance is not None:
         share = found.within(rule.tolerance)
-        probability = probability_of_share(share)
-        is_reached = probability >= rule.confidence
+        probability = probability_of_share(share) if can_tell else None
+        is_reached = probability is not None and probability >= rule.confidence
     else:
         assert rule.cost is not None
         gain = largest_improvement(posterior, direction)
-        is_reached = gain < rule.cost
+        is_reached = can_tell and gain < rule.cost
     return Convergence(
         rule=rule,
         is_reached=is_reached,
         probability=probability,
         share=share,
+        explained=explained,
         expected_improvement=gain,
         gap=found.gap,
         best=found.best,
         n_values=len(posterior.y),
         missed=found.missed,
     )
+
+
+def explained_part(posterior: Posterior) -> float:
+    """The part of the variance of the values that the posterior mean explains; 1 at best."""
+    z = posterior.standardisation.to_model(posterior.y)
+    left = z - posterior.standardisation.to_model(posterior.mean(posterior.X))
+    return float(1.0 - np.var(left) / np.var(z)) if np.ptp(z) > 0 else 0.0
 
 
 def largest_improvement(posterior: Posterior, direction: Direction | None = None) -> float:
