@@ -22,6 +22,7 @@ from bktf.surrogate import Direction, Meaning, Posterior
 N_PATHS = 128
 N_CHECKED = 16  # paths that are searched again, to see what the first search missed
 CANDIDATE_STREAM = 6  # spawn key of the fit's seed
+SAME_VALUE = 1e-9  # in standard deviations of y; closer values are the same up to rounding
 MIN_VALUES = 3  # observations below which a posterior says nothing of the optimum
 Region = tuple[tuple[Any, Any], ...] | tuple[Any, ...]
 
@@ -133,9 +134,9 @@ def optimum(
     best = _best_tried(oriented, domain)
     at_best = paths.values(view.scaled(best[None]))[:, 0]
     # The best tried point is a candidate, too.
-    is_tried = at_best >= found.values
+    is_tried = at_best >= found.values - SAME_VALUE
     points = np.where(is_tried[:, None], best, found.points)
-    values = np.maximum(found.values, at_best)
+    values = np.where(is_tried, at_best, found.values)
     missed = 0.0 if found.is_exact else _missed(view, paths, domain, (values, rng))
     units, sign = oriented.standardisation, 1.0 if goal == "maximize" else -1.0
     meaning = posterior.meaning

@@ -10,6 +10,7 @@ from bktf._typing import Floats
 from bktf.axis_kernels import Axis
 
 MIN_BANDWIDTH = 0.01  # of a kernel density, as a share of the axis
+INTERVAL_SHARE = 0.5  # of that bandwidth for intervals, where draws may have several modes
 MISMATCH = 3.0  # how much less dense, in nats, another level is
 MAX_LISTED = 12  # points of an ordered axis that are looked at one by one
 N_NODES = 256  # of an axis on which a density is looked at
@@ -68,7 +69,7 @@ def shortest_intervals(
         return ()
     axis = place.axis
     scaled = axis.scale(coords)
-    h = bandwidth(scaled, 1)
+    h = max(INTERVAL_SHARE * bandwidth(scaled, 1), MIN_BANDWIDTH)
     nodes = (np.arange(N_NODES) + 0.5) / N_NODES
     reflected = np.concatenate((scaled, -scaled, 2.0 - scaled))
     density = np.exp(-0.5 * ((nodes[:, None] - reflected) / h) ** 2).sum(axis=1)

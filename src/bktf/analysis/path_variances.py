@@ -27,7 +27,7 @@ Either = Floats | Complexes
 
 # A mean that is 0 is replaced by this one, which divides and multiplies: rounding error is larger
 MIN_MEAN = 1e-18
-MAX_ENTRIES = 40_000  # of a buffer over all axes, so that it stays in the processor's cache
+MAX_ENTRIES = 100_000  # of a buffer over all axes, so that it stays in the processor's cache
 
 
 class VarianceParts(NamedTuple):
