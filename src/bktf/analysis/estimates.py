@@ -19,9 +19,9 @@ class Estimate(NamedTuple):
 
     @classmethod
     def of(cls, draws: Floats) -> "Estimate":
-        """That of draws (n,)."""
+        """That of draws (n,). A further draw lies in the interval with its probability."""
         tail = (1.0 - LEVEL) / 2.0
-        low, high = np.quantile(draws, (tail, 1.0 - tail))
+        low, high = np.quantile(draws, (tail, 1.0 - tail), method="weibull")
         return cls(float(np.mean(draws)), float(low), float(high))
 
     def __str__(self) -> str:

@@ -1,7 +1,4 @@
-"""What the surrogate knows of a study: posteriors, importance, the optimum, and when to stop.
-
-Every function takes a posterior, a `Result`, or any Optuna study, whoever sampled it.
-"""
+"""`StopWhenConverged`: a callback that ends a study once its best point is good enough."""
 
 import math
 import threading
@@ -13,83 +10,13 @@ from optuna.trial import FrozenTrial, TrialState
 
 from bktf import analysis
 from bktf._checks import whole_number
-from bktf.analysis import Convergence, Optimum, StopRule
-from bktf.optimize import Result
-from bktf.optuna_sampler import BKTFSampler, stored_settings, whole_study
-from bktf.surrogate import Direction, Posterior
-
-Source = Posterior | Result | Study
+from bktf.analysis import Convergence, StopRule
+from bktf.optuna_sampler import BKTFSampler
+from bktf.study_analysis.sources import analyze
 
 MIN_CHECKED = 10  # values from which on convergence is looked at; earlier was not measured
 MIN_VALUES = 3  # without which a study says nothing
 logger = optuna.logging.get_logger(__name__)
-
-
-def analyze(source: Source, *, sampler: BKTFSampler | None = None) -> Posterior:
-    """The surrogate given all trials of a study, whichever sampler suggested them.
-
-    It is in your units and direction, and carries names and what may be suggested.
-
-    Args:
-        source: an Optuna study, a `Result`, or a posterior, which is returned as it is.
-        sampler: a `BKTFSampler` with the settings and the space to use. By default the study's own;
-            where it has another sampler, the settings that a BKTFSampler stored with the study, or
-            the defaults. Functions such as `feasible` and tables cannot be stored.
-    """
-    if sampler is not None and not isinstance(sampler, BKTFSampler):
-        raise ValueError(f"sampler must be a bktf.BKTFSampler; got {type(sampler).__name__}")
-    if isinstance(source, Posterior):
-        return source
-    if isinstance(source, Result):
-        return source.posterior if sampler is None else sampler.posterior_to_show(source.study)
-    if not isinstance(source, Study):
-        raise ValueError(
-            "give a posterior of bktf.fit, a bktf.Result or an Optuna study; got "
-            f"{type(source).__name__}"
-        )
-    study = whole_study(source)
-    if len(study.directions) > 1:
-        raise ValueError(f"an analysis is of one objective; the study has {len(study.directions)}")
-    return (sampler or _sampler_of(study)).posterior_to_show(study)
-
-
-def optimum(
-    source: Source,
-    direction: Direction | None = None,
-    *,
-    n_paths: int = analysis.N_PATHS,
-    seed: int | None = None,
-) -> Optimum:
-    """The posterior distribution of the optimum: its value, its place, the gap to the best point.
-
-    Args:
-        source: a posterior, a `Result` or an Optuna study.
-        direction: "maximize" or "minimize" where the source does not bring its own.
-        n_paths: whole functions whose optima are found.
-        seed: of other functions of the same fit.
-    """
-    return analysis.optimum(analyze(source), direction, n_paths=n_paths, seed=seed)
-
-
-def convergence(
-    source: Source,
-    *,
-    tolerance: float | None = None,
-    confidence: float = 0.9,
-    cost: float | None = None,
-    direction: Direction | None = None,
-) -> Convergence:
-    """Am I done? The probability that the best tried point is within `tolerance` of the optimum.
-
-    Args:
-        source: a posterior, a `Result` or an Optuna study.
-        tolerance: how far from the optimum is good enough, in units of the objective.
-        confidence: the probability that is enough.
-        cost: instead of a tolerance, what an evaluation costs in units of the objective.
-        direction: "maximize" or "minimize" where the source does not bring its own.
-    """
-    rule = StopRule(tolerance, confidence, cost)
-    return analysis.convergence(analyze(source), rule, direction)
 
 
 class StopWhenConverged:
@@ -178,11 +105,3 @@ class StopWhenConverged:
             return self.latest.is_reached
         finally:
             self._checking.release()
-
-
-def _sampler_of(study: Study) -> BKTFSampler:
-    """The sampler whose model a study has: its own, or one with the stored settings."""
-    sampler = getattr(study.sampler, "_base_sampler", study.sampler)  # of PartialFixedSampler
-    if isinstance(sampler, BKTFSampler):
-        return sampler
-    return BKTFSampler(seed=0, **stored_settings(study))
