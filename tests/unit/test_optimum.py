@@ -148,10 +148,10 @@ def test_the_densest_draw_is_in_the_larger_group() -> None:
 @pytest.mark.parametrize(
     ("draws", "text"),
     [
-        (np.linspace(0, 1, 101), "0.50 (0.05 to 0.95)"),
+        (np.arange(1, 100) / 100, "0.50 (0.05 to 0.95)"),
         (np.full(5, 3.0), "3 (3 to 3)"),
-        (500 + np.linspace(-40, 40, 101), "500 (464 to 536)"),
-        (1e-9 * np.linspace(0, 1, 101), "5.0e-10 (5e-11 to 9.5e-10)"),
+        (500 + 0.8 * np.arange(-49, 50), "500 (464 to 536)"),
+        (1e-11 * np.arange(1, 100), "5.0e-10 (5e-11 to 9.5e-10)"),
     ],
 )
 def test_estimates_are_written_with_the_digits_that_they_have(draws: Floats, text: str) -> None:

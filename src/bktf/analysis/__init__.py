@@ -7,6 +7,7 @@ from bktf.analysis.acquisition_slices import (
     average_acquisition,
 )
 from bktf.analysis.convergence import (
+    DEFAULT_CONFIDENCE,
     MIN_EXPLAINED,
     Convergence,
     StopRule,
@@ -22,6 +23,7 @@ from bktf.analysis.optimum import N_PATHS, Optimum, check_direction, optimum
 from bktf.analysis.slices import Marginal, Slice, marginal_of, slice_along
 
 __all__ = [
+    "DEFAULT_CONFIDENCE",
     "MIN_EXPLAINED",
     "N_PATHS",
     "AcquisitionSlice",

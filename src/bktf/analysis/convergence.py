@@ -18,7 +18,7 @@ from bktf.analysis.optimum import N_PATHS, Optimum, check_direction, check_toler
 from bktf.analysis.reliability import MAX_STATED, probability_of_share
 from bktf.surrogate import Direction, Posterior
 
-MIN_CONFIDENCE = 0.5
+MIN_CONFIDENCE, DEFAULT_CONFIDENCE = 0.5, 0.8
 # Of the variation of the values; a model that explains less calls the function flat, and everything
 # within the tolerance
 MIN_EXPLAINED = 0.5
@@ -29,7 +29,7 @@ class StopRule:
     """When to stop: a tolerance and how sure one wants to be, or the cost of an evaluation."""
 
     tolerance: float | None = None  # ε, in units of the objective
-    confidence: float = 0.9  # 1 − δ
+    confidence: float = DEFAULT_CONFIDENCE  # 1 − δ
     cost: float | None = None  # of an evaluation, in units of the objective
 
     def __post_init__(self) -> None:

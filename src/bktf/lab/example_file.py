@@ -85,7 +85,7 @@ at_most = 150
 # Or, with cost = 0.2, when one more experiment should gain less than that, in units of the result.
 # [stop]
 # tolerance = 1.0
-# confidence = 0.9         # optional
+# confidence = 0.8         # optional
 
 # [model]
 # rank = "auto"            # optional: or inf for a Gaussian process, or a number of components

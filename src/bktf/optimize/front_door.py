@@ -62,7 +62,7 @@ def minimize(
             result so far as its attribute `result`.
         show_progress_bar: by default where the output is a terminal.
         stop: ends the run when it is good enough, as bktf.StopWhenConverged(tolerance=0.1): once
-            the best point is with 90 % probability within 0.1 of the optimum.
+            the best point is, with 80 % probability, within 0.1 of the optimum.
         settings: everything else goes to `bktf.BKTFSampler`: acquisition, rank, feasible,
             allow_repeats, noise_std, …
 

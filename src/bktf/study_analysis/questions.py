@@ -43,7 +43,7 @@ def convergence(
     source: Source,
     *,
     tolerance: float | None = None,
-    confidence: float = 0.9,
+    confidence: float = analysis.DEFAULT_CONFIDENCE,
     cost: float | None = None,
     direction: Direction | None = None,
 ) -> Convergence:
@@ -52,7 +52,7 @@ def convergence(
     Args:
         source: a posterior, a `Result` or an Optuna study.
         tolerance: how far from the optimum is good enough, in units of the objective.
-        confidence: the probability that is enough.
+        confidence: the probability that is enough; measurements support none above 0.85.
         cost: instead of a tolerance, what an evaluation costs in units of the objective.
         direction: "maximize" or "minimize" where the source does not bring its own.
     """

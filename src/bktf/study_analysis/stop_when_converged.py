@@ -25,7 +25,7 @@ class StopWhenConverged:
     Give it to `study.optimize(callbacks=[…])`, to `bktf.minimize(stop=…)` or to
     `BKTFSearchCV(stop=…)`. It works with every sampler. ::
 
-        stop = bktf.StopWhenConverged(tolerance=0.01, confidence=0.9)
+        stop = bktf.StopWhenConverged(tolerance=0.01)
         study.optimize(objective, n_trials=200, callbacks=[stop])
         print(stop.latest)
 
@@ -34,7 +34,7 @@ class StopWhenConverged:
     Args:
         tolerance: stop when the best tried point is, with this much tolerance in units of the
             objective, as good as the optimum.
-        confidence: the probability that is enough.
+        confidence: the probability that is enough; measurements support none above 0.85.
         cost: instead of a tolerance: stop when one more evaluation should gain less than it costs.
         check_every: values between two looks. Each look is one more chance to be wrong; 5 is what
             was measured (docs/analysis.md).
@@ -45,7 +45,7 @@ class StopWhenConverged:
     def __init__(
         self,
         tolerance: float | None = None,
-        confidence: float = 0.9,
+        confidence: float = analysis.DEFAULT_CONFIDENCE,
         *,
         cost: float | None = None,
         check_every: int = 5,
