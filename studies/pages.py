@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGES = tuple(
     ROOT / "docs" / f"{name}.md"
-    for name in ("reproduction", "comparison", "model_choices", "performance", "spaces")
+    for name in ("reproduction", "comparison", "model_choices", "performance", "spaces", "analysis")
 )
 TABLES = ROOT / "studies" / "results" / "tables"
 MARKER = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)

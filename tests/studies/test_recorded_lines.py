@@ -11,6 +11,7 @@ from benchmarks.any_size.tables import LINES as ANY_SIZE_LINES
 from benchmarks.any_size.tables import tables as any_size_tables
 from benchmarks.hard_use.__main__ import LINES as HARD_USE_LINES
 from benchmarks.hard_use.__main__ import tables as hard_use_tables
+from benchmarks.path_features import tables as path_features_tables
 from benchmarks.peers import LINES as PEERS_LINES
 from benchmarks.peers import peers_table
 from benchmarks.prior_mean import tables as prior_mean_tables
@@ -18,6 +19,7 @@ from benchmarks.tree_cost import LINES as TREE_COST_LINES
 from benchmarks.tree_cost import tree_cost_table
 from benchmarks.twenty_dims import tables as twenty_dims_tables
 from conftest import ROOT
+from studies.analysis import importance_coverage, stopping
 from studies.comparison import __main__ as comparison
 from studies.conditional import __main__ as conditional
 from studies.conditional import sharing
@@ -60,6 +62,8 @@ def redrawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     by_run |= {"tree_cost": tree_cost_table(read_lines(TREE_COST_LINES))}
     by_run |= experimenters.tables(read_lines(experimenters.LINES))
     by_run |= sharing.tables(read_lines(sharing.LINES))
+    by_run |= importance_coverage.tables(read_lines(importance_coverage.LINES))
+    by_run |= stopping.tables(read_lines(stopping.LINES)) | path_features_tables()
     for name, table in by_run.items():
         (folder / "tables" / f"{name}.md").write_text(table + "\n", encoding="utf-8")
     costs = folder / "tables" / "peers.md"

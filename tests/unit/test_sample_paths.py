@@ -758,3 +758,21 @@ def test_averages_over_what_is_no_parameter_are_refused(posterior: bktf.Posterio
             paths.integrate(over)
     with pytest.raises(ValueError, match="measures must give an AxisMeasure"):
         paths.integrate("x0", {"x1": AxisMeasure()})
+
+
+def test_paths_are_nearly_normal_between_the_data() -> None:
+    """What data leave open has waves enough; with the kernel's own spectrum the kurtosis is 1,000."""
+    rng = np.random.default_rng(seeded(60))
+    X = rng.random((25, 2))
+    y = (X[:, 0] - 0.3) ** 2 + 0.2 * (X[:, 1] - 0.5) ** 2
+    posterior = bktf.fit([np.linspace(0, 1, 9)] * 2, X, y, rank=math.inf, seed=seeded(61))
+    points, n_paths = rng.random((60, 2)), 1024
+    moments = posterior.draws.moments_by_draw(points)
+    values = posterior.standardisation.to_model(posterior.paths(n_paths)(points))
+    draw = np.arange(n_paths) % posterior.n_draws
+    z = (values - moments.mean[draw]) / np.sqrt(moments.variance[draw])
+    # Of a normal distribution 3, 0.67 and 0.0027; measured over ten seeds: at most 7, and 0.58 and
+    # 0.011. With waves of the spectrum alone: 300 to 3,000, and 0.44 to 0.48.
+    assert (z**4).mean() / (z**2).mean() ** 2 < 25
+    assert 0.53 < np.median(np.abs(z)) < 0.72
+    assert (np.abs(z) > 3).mean() < 0.025

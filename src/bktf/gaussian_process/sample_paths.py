@@ -3,11 +3,12 @@
 A path of the prior is a sum of F waves with random frequencies. Along each axis the kernel
 ρ + (1 − ρ)·Matérn 5/2 is the characteristic function of a mixture: with probability ρ the axis is
 absent from the wave; otherwise its frequency is t with 5 degrees of freedom, over the length-scale.
-(`wave_orders` says how axes are drawn.)
+(`wave_orders` says how axes and frequencies are drawn, so that rare waves do not make paths
+extreme.)
 On a category a wave is absent with the correlation as probability; otherwise each level has a phase
 of its own. An inactive coordinate is, with the weight w of the covariance, at the middle of the
-axis, and otherwise has a phase of its own. Amplitudes are Rayleigh and phases uniform, so f at any
-single point is exactly normal. Every path has new frequencies, so mean and covariance over paths
+axis, and otherwise has a phase of its own. Amplitudes are Rayleigh and phases uniform, so each wave
+is normal at any single point. Every path has new frequencies, so mean and covariance over paths
 are those of the process for every F; F only matters for what depends on the whole distribution.
 
 Given observations, v = C⁻¹·(y − prior path − noise) adds one product for each observation
@@ -27,7 +28,7 @@ from bktf._typing import Complexes, Floats, Ints
 from bktf.gaussian_process.conditional_process import ConditionalProcess
 from bktf.gaussian_process.covariance import FROM_FAR, MIDDLE_WEIGHT, SQRT5
 from bktf.gaussian_process.kernel_integrals import KernelIntegrals
-from bktf.gaussian_process.wave_orders import draw_subsets
+from bktf.gaussian_process.wave_orders import draw_frequencies, draw_subsets
 from bktf.product_forms import Pieces, RealMoments
 
 N_FEATURES = 256  # F; docs/analysis.md has the measurements behind it
@@ -290,6 +291,8 @@ def _draw_features(
     correlations = 1.0 / (1.0 + np.exp(-process.logs[:, :n_axes]))  # of axes with levels
     absent = np.where(process.on_levels, correlations, process.shares[:, None])
     is_absent_on, shares = draw_subsets(absent, draws, n_features, rng)
+    ordered = ~is_absent_on & ~process.on_levels
+    standard, weights = draw_frequencies(ordered, T_DOF, rng)
     for a in range(n_axes):
         log, is_absent = process.logs[draws, a][:, None], is_absent_on[:, :, a]
         if process.on_levels[a]:
@@ -297,13 +300,13 @@ def _draw_features(
             angles = rng.uniform(0.0, 2.0 * math.pi, (*shape, count))
             level_angles[a] = np.where(is_absent[:, :, None], 0.0, angles)
             continue
-        drawn = rng.standard_t(T_DOF, shape) * np.exp(-log)
+        drawn = standard[:, :, a] * np.exp(-log)
         frequencies[:, :, a] = np.where(is_absent, 0.0, drawn)
         own_phase = rng.uniform(0.0, 2.0 * math.pi, shape)
         is_middle = rng.random(shape) < MIDDLE_WEIGHT
         inactive = np.where(is_middle, 0.5 * drawn, own_phase)
         inactive_angles[:, :, a] = np.where(is_absent, 0.0, inactive)
-    return _Features(frequencies, inactive_angles, level_angles, shares)
+    return _Features(frequencies, inactive_angles, level_angles, shares * weights)
 
 
 def _n_context_levels(process: ConditionalProcess, a: int) -> int:
