@@ -14,7 +14,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell $(PYTHON) tests/source_
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test test-bugs test-mutations test-integrations lint bench bench-peers study-any-size study-ascent study-hard-use study-sampler study-reproduction study-comparison study-conditional study-early study-experimenters study-finite-rank study-vizier clean
+.PHONY: help demo test test-bugs test-mutations test-integrations lint bench bench-peers study-any-size study-analysis study-ascent study-hard-use study-sampler study-reproduction study-comparison study-conditional study-early study-experimenters study-finite-rank study-vizier clean
 
 help:
 	@echo "make demo   optimise a test function and say how close it came"
@@ -33,6 +33,7 @@ help:
 	@echo "make study-finite-rank  inference at finite rank: do fits agree, do they predict, is the rank found (an hour of CPU from nothing)"
 	@echo "make study-conditional  conditional spaces and pruning against Optuna's samplers (an hour of CPU from nothing)"
 	@echo "make study-experimenters  earlier campaigns, beliefs, descriptors, mixtures (half an hour of CPU from nothing)"
+	@echo "make study-analysis  importance, sample paths, and whether stated probabilities of being done are true (an hour and a half of CPU from nothing)"
 	@echo "make study-early  the first suggestions: what is expected where nothing is known, and 20 dimensions (an hour of CPU from nothing)"
 	@echo "make study-vizier  Vizier's runs of the comparison, in an environment of its own (an hour of CPU from nothing)"
 	@echo "make study-comparison  bktf against other packages: makes the runs that are missing (seven hours of CPU from nothing)"
@@ -123,6 +124,12 @@ study-conditional: .venv-peers/.ready
 
 study-experimenters: $(READY)
 	$(BIN)/python -m studies.experimenters
+	$(BIN)/python -m studies.pages
+
+study-analysis: $(READY)
+	$(BIN)/python -m studies.analysis.stopping
+	$(BIN)/python -m studies.analysis.importance_coverage
+	$(BIN)/python -m benchmarks.path_features
 	$(BIN)/python -m studies.pages
 
 study-early: .venv-peers/.ready

@@ -27,9 +27,8 @@ def main() -> None:
     found = bktf.importance(study)
     print(found)
     gain = found.total["gain"]
-    print(
-        f"\nwithout the gain {gain.mean:.0%} of the variation is lost ({gain.low:.0%} to {gain.high:.0%})"
-    )
+    span = f"{gain.low:.0%} to {gain.high:.0%}"
+    print(f"\nwithout the gain {gain.mean:.0%} of the variation is lost ({span})")
     print(f"the colour explains {found.total['colour'].mean:.1%}")
 
     average = bktf.marginal_of(study, "gain")
@@ -37,9 +36,8 @@ def main() -> None:
     print(f"on average over the others, a gain of {best[1]:.2g} is best")
 
     evaluator = bktf.BKTFImportanceEvaluator()
-    print(
-        f"as Optuna shows it: {optuna.importance.get_param_importances(study, evaluator=evaluator)}"
-    )
+    shares = optuna.importance.get_param_importances(study, evaluator=evaluator)
+    print("as Optuna shows it:", {name: round(share, 2) for name, share in shares.items()})
 
 
 if __name__ == "__main__":
