@@ -62,7 +62,7 @@ lint: $(READY)
 	$(BIN)/mypy
 
 bench: $(READY)
-	$(BIN)/python -m benchmarks.surrogate; surrogate=$$?; $(BIN)/python -m benchmarks.acquisition && exit $$surrogate
+	$(BIN)/python -m benchmarks.surrogate; surrogate=$$?; $(BIN)/python -m benchmarks.analysis; analysis=$$?; $(BIN)/python -m benchmarks.acquisition && exit $$((surrogate + analysis))
 
 study-ascent: $(READY)
 	$(BIN)/python -m benchmarks.ascent

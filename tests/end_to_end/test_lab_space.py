@@ -1,5 +1,6 @@
 """The rank in `space.toml`: what it may be, and that it reaches the surrogate."""
 
+import json
 import math
 import re
 import tomllib
@@ -184,3 +185,57 @@ def test_the_example_parses_with_and_without_its_optional_rank(
         )
         written.write_text(text, encoding="utf-8")
         assert read_lab_space(written).rank == expected
+
+
+# --- when to stop --------------------------------------------------------------------------------
+
+
+def test_a_rule_to_stop_by_is_read_and_answered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space, table = files(tmp_path, "[stop]\ntolerance = 50\nconfidence = 0.6\n")
+    assert main(["suggest", str(space), str(table)]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("converged: the best of 7 values is within 50 of the optimum")
+    assert main(["suggest", str(space), str(table), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["optimum"]
+    assert found["converged"] is True
+    assert found["probability"] >= 0.6
+    assert set(found["best"]) == {"a", "b"}
+
+
+def test_without_a_rule_the_gap_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["suggest", *map(str, files(tmp_path, ""))]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("the optimum may be better than the best result by about")
+    assert "[stop]" in last
+
+
+def test_a_cost_is_compared_with_what_one_more_experiment_should_gain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["suggest", *map(str, files(tmp_path, "[stop]\ncost = 1e6\n"))]) == 0
+    assert "should gain" in capsys.readouterr().out.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("stop", "message"),
+    [
+        ("[stop]\ntolerence = 1\n", "did you mean 'tolerance'"),
+        ("[stop]\n", "give either tolerance= .* or cost="),
+        ('[stop]\ntolerance = "little"\n', "tolerance must be a finite number"),
+        ("[stop]\ntolerance = -1\n", "tolerance must be a finite number of at least 0"),
+        ("[stop]\ntolerance = 1\nconfidence = 2\n", r"confidence must lie in \[0.5, 1\)"),
+        ("stop = 3\n", "'stop' must be a table"),
+    ],
+)
+def test_a_rule_that_cannot_be_is_one_line(
+    stop: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space, table = files(tmp_path, "")
+    text = stop + SPACE if stop.startswith("stop") else SPACE + stop
+    space.write_text(text, encoding="utf-8")
+    assert main(["suggest", str(space), str(table)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert re.search(message, lines[0])

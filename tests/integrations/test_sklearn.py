@@ -251,3 +251,12 @@ def test_what_several_dictionaries_have_is_one_parameter_where_it_is_of_one_kind
     first = {BRANCH: 0, "a": 0.5, "b (dictionary 1)": 2, "c": "choice 0: None"}
     assert originals.of(first) == {"a": 0.5, "b": 2, "c": None}
     assert read_branches([{"a": (0.0, 1.0)}])[0].distributions.keys() == {"a"}
+
+
+def test_a_search_ends_once_it_is_good_enough() -> None:
+    stop = bktf.StopWhenConverged(tolerance=0.5, confidence=0.6)
+    search = BKTFSearchCV(SVC(), SPACE, n_iter=40, random_state=0, stop=stop).fit(X, y)
+    assert 10 <= len(search.study_.trials) < 40
+    assert search.stop.reason is not None
+    with pytest.raises(ValueError, match=r"stop must be a bktf\.StopWhenConverged"):
+        BKTFSearchCV(SVC(), SPACE, n_iter=2, stop=3).fit(X, y)
