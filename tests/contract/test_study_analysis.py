@@ -3,13 +3,14 @@
 import logging
 import math
 import pickle
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import optuna
 import pytest
-from optuna.distributions import FloatDistribution, IntDistribution
+from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 
 import bktf
 from bktf.analysis import Estimate, StopRule
@@ -318,6 +319,154 @@ def test_slices_marginals_and_leave_one_out_take_studies(study: optuna.Study) ->
     assert bktf.leave_one_out(study).y == pytest.approx(posterior.y)
 
 
+# --- what is easily wrong ------------------------------------------------------------------------
+
+
+def two_columns(n: int, seed: int, low: float = 0.0, high: float = 1.0) -> optuna.Study:
+    """A study of x and y between two ends, with its smallest value at (0.2, 0.7)."""
+    study, rng = optuna.create_study(), np.random.default_rng(seeded(seed))
+    space: dict[str, BaseDistribution] = {n: FloatDistribution(low, high) for n in ("x", "y")}
+    for x, y in rng.uniform(low, high, (n, 2)).tolist():
+        trial = optuna.create_trial(
+            params={"x": x, "y": y}, distributions=space, value=(x - 0.2) ** 2 + (y - 0.7) ** 2
+        )
+        study.add_trial(trial)
+    return study
+
+
+def test_points_outside_of_todays_range_are_neither_best_nor_optimal() -> None:
+    study = two_columns(12, 7)
+    for trial in two_columns(8, 8, 0.0, 0.1).trials:
+        study.add_trial(trial)
+    found = bktf.optimum(study)
+    assert found.x_draws.max() <= 0.1
+    assert max(found.best.values()) <= 0.1
+
+
+def test_values_that_are_kept_fixed_hold_for_the_optimum() -> None:
+    study = two_columns(20, 9)
+    sampler = bktf.BKTFSampler(seed=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study.sampler = optuna.samplers.PartialFixedSampler({"x": 0.9}, sampler)
+    found = bktf.optimum(study)
+    assert set(found.x_draws[:, 0]) == {0.9}
+    assert found.best == {}
+    assert found.within(1e6) == 0.0
+    done = bktf.convergence(study, tolerance=1e6)
+    assert not done.is_reached
+    assert "none of the tried points may be suggested" in str(done)
+
+
+def test_where_nothing_may_be_suggested_there_is_no_optimum() -> None:
+    study = two_columns(15, 10)
+    nothing = bktf.BKTFSampler(seed=0, feasible=lambda _: False)
+    with pytest.raises(ValueError, match="no point was found that may be suggested"):
+        bktf.optimum(bktf.analyze(study, sampler=nothing))
+
+
+def test_a_thin_feasible_set_with_a_tried_point_is_searched_around_it() -> None:
+    study = two_columns(15, 11)
+    inside = optuna.create_trial(
+        params={"x": 0.995, "y": 0.95},
+        distributions=study.trials[0].distributions,
+        value=0.795**2 + 0.25**2,
+    )
+    study.add_trial(inside)
+    thin = bktf.BKTFSampler(seed=0, feasible=lambda p: p["x"] > 0.99 and p["y"] > 0.9)
+    found = bktf.optimum(bktf.analyze(study, sampler=thin))
+    assert not found.is_exact
+    assert found.best == {"x": 0.995, "y": 0.95}
+    assert np.median(found.gaps) > 0.005  # (0.99, 0.9) is better by 0.03
+
+
+def test_a_cost_is_measured_from_the_best_feasible_point() -> None:
+    study = two_columns(25, 12)
+    half = bktf.BKTFSampler(seed=0, feasible=lambda p: p["x"] > 0.5)
+    posterior = bktf.analyze(study, sampler=half)
+    found, done = bktf.optimum(posterior), bktf.convergence(posterior, cost=1e-6)
+    assert done.expected_improvement is not None
+    assert done.expected_improvement == pytest.approx(found.gap.mean, rel=1.0, abs=0.02)
+    assert done.expected_improvement > 0.001
+
+
+def test_none_is_a_level_and_not_the_same_as_inactive() -> None:
+    def objective(trial: optuna.Trial) -> float:
+        if trial.suggest_categorical("kind", ["svm", "net"]) == "net":
+            return 3.0
+        weight = trial.suggest_categorical("weight", [None, "balanced"])
+        return (weight is not None) + (trial.suggest_float("C", 0.0, 1.0) - 0.5) ** 2
+
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seeded(13)))
+    study.optimize(objective, n_trials=30)
+    shares = bktf.optimum(study).best_level["weight"]
+    assert shares[None] > 0.8
+    assert sum(shares.values()) == pytest.approx(1.0)
+    assert [repr(level) for level in shares] == ["None", "'balanced'", "inactive"]
+
+
+def test_a_rule_that_is_used_again_forgets_the_run_before() -> None:
+    stop = bktf.StopWhenConverged(tolerance=10.0, confidence=0.6)
+    space = {"x": (0.0, 1.0)}
+    first = bktf.minimize(lambda p: p["x"], space, 30, seed=0, stop=stop)
+    assert first.message.startswith("converged")
+    second = bktf.minimize(lambda p: p["x"], space, 4, seed=0, stop=stop)
+    assert second.message == "all evaluations made"
+
+
+def test_a_posterior_of_a_study_is_saved_with_what_it_knows(tmp_path: Any) -> None:
+    def objective(trial: optuna.Trial) -> float:
+        i = trial.suggest_int("i", 1, 100, log=True)
+        return i + 50 * (trial.suggest_categorical("kind", ["a", "b"]) == "a")
+
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seeded(14)))
+    study.optimize(objective, n_trials=15)
+    posterior = bktf.analyze(study)
+    posterior.save(tmp_path / "fit.npz")
+    again = bktf.load(tmp_path / "fit.npz")
+    first, second = bktf.importance(posterior), bktf.importance(again)
+    for name, estimate in first.total.items():
+        assert second.total[name] == pytest.approx(estimate)
+    one, other = bktf.optimum(posterior, n_paths=30), bktf.optimum(again, n_paths=30)
+    assert one.best_level == other.best_level
+    assert one.x == other.x
+    assert isinstance(other.x["i"], int)
+
+
+def test_what_a_file_cannot_keep_is_said(tmp_path: Any) -> None:
+    limited = bktf.BKTFSampler(seed=0, feasible=lambda p: p["x"] > 0.5)
+    posterior = bktf.analyze(two_columns(8, 15), sampler=limited)
+    posterior.save(tmp_path / "fit.npz")
+    again = bktf.load(tmp_path / "fit.npz")
+    again.save(tmp_path / "again.npz")
+    for loaded in (again, bktf.load(tmp_path / "again.npz")):
+        with pytest.raises(ValueError, match=r"needs what may be suggested, which .* not keep"):
+            bktf.optimum(loaded)
+
+
+def test_a_target_has_the_settings_of_the_study() -> None:
+    storage = optuna.storages.InMemoryStorage()
+    sampler = bktf.BKTFSampler(seed=0, rank=math.inf, noise_std=0.3)
+    study = optuna.create_study(study_name="s", storage=storage, sampler=sampler)
+    study.optimize(bowl, n_trials=12)
+    opened = optuna.load_study(study_name="s", storage=storage)
+    evaluator = bktf.BKTFImportanceEvaluator()
+    values = evaluator.evaluate(opened, target=lambda trial: trial.value or 0.0)
+    assert values == pytest.approx(evaluator.evaluate(opened))
+
+
+def test_the_cost_of_a_fit_of_all_ranks_and_paths_that_are_maximised() -> None:
+    rng = np.random.default_rng(seeded(16))
+    axis = np.linspace(0, 1, 9)
+    X = rng.choice(axis, (10, 1))
+    posterior = bktf.fit([axis], X, X[:, 0] ** 2, rank=math.inf, seed=0)
+    points, values = posterior.paths(20).minimise()
+    every = posterior.paths(20)(axis[:, None])
+    np.testing.assert_allclose(values, every.min(axis=1), atol=1e-9)
+    np.testing.assert_allclose(posterior.paths(20).maximise()[1], every.max(axis=1), atol=1e-9)
+    assert points.shape == (20, 1)
+
+
 # --- bad input -----------------------------------------------------------------------------------
 
 
@@ -358,6 +507,24 @@ def test_what_cannot_be_analysed_is_one_clear_error(study: optuna.Study) -> None
         bktf.analyze(single)
     with pytest.raises(ValueError, match=r"stop must be a bktf\.StopWhenConverged.* callbacks"):
         bktf.minimize(lambda p: p["x"], {"x": (0.0, 1.0)}, 5, stop=lambda *_: None)  # type: ignore[arg-type]
+
+
+def test_analyses_of_too_little_are_one_clear_error(study: optuna.Study) -> None:
+    two = bktf.fit([np.linspace(0, 1, 5)], [[0.0], [0.5]], [0.0, 1.0], rank=math.inf, seed=0)
+    with pytest.raises(ValueError, match="importance needs at least 3 observed values"):
+        bktf.importance(two)
+    with pytest.raises(ValueError, match="n_paths must be a whole number of at least 19"):
+        bktf.importance(study, n_paths=3)
+    with pytest.raises(ValueError, match=r"densities\['x'\] must be .* positive somewhere"):
+        bktf.importance(study, densities={"x": (50.0, 0.05)})
+    with pytest.raises(ValueError, match='score must be "ei", "ucb", "max"'):
+        bktf.acquisition_along(study, "x", score=3)  # type: ignore[arg-type]
+    assert bktf.acquisition_along(study, "x", score="ucb").acquisition == "ucb"
+    several = optuna.create_study(directions=["minimize", "minimize"])
+    with pytest.raises(ValueError, match="StopWhenConverged is for one objective"):
+        bktf.StopWhenConverged(tolerance=0.1).check(several)
+    with pytest.raises(ValueError, match="averaged over some parameters cannot be maximised"):
+        bktf.analyze(study).paths(3).integrate("x").maximise()
 
 
 def test_a_space_that_changed_is_named() -> None:

@@ -7,7 +7,7 @@ from bktf.acquisition.draws_protocol import Draws
 from bktf.acquisition.improvement import expected_excess, improvement_beyond
 from bktf.acquisition.path_choice import WHOLE_FUNCTIONS
 from bktf.acquisition.path_search import PathMaxima, maximise_paths
-from bktf.acquisition.posterior_view import PosteriorView, points_of
+from bktf.acquisition.posterior_view import PosteriorLike, PosteriorView, points_of
 from bktf.acquisition.search_domain import DomainPart, SearchDomain
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "DomainPart",
     "Draws",
     "PathMaxima",
+    "PosteriorLike",
     "PosteriorView",
     "SearchDomain",
     "check_acquisition",

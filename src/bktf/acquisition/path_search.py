@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ N_SCREENED = 2000  # points of a long list that all paths are compared at
 N_ROUGH_PATHS = 12  # paths that choose them
 N_CANDIDATES = 1024  # in all parts together; as many near good points as anywhere
 MIN_PART_CANDIDATES = 64
+N_TRIED = 32  # best observed points that are among the candidates where they are allowed
 MAX_PARENTS = 48  # best points of paths around which others are tried
 N_CHILDREN = 512  # in a round
 ROUNDS = (0.2, 0.07, 0.02, 0.007, 0.002)  # distances of children, as shares of the axes
@@ -177,12 +179,14 @@ class PathSearch:
         size = max(N_CANDIDATES // len(boxes), MIN_PART_CANDIDATES)
         candidates, owners = [], []
         for i, (region, box) in enumerate(zip(regions, boxes, strict=True)):
-            proposed = self._proposed(region, box, size)
+            tried = [x for x in self._tried if self.domain.parts[i].holds(x)]
+            known = np.array(tried).reshape(-1, len(self.view.grid))
+            proposed = np.concatenate((known, self._proposed(region, box, size)))
             candidates.append(proposed)
             owners.append(np.full(len(proposed), i))
         points, owner = np.concatenate(candidates), np.concatenate(owners)
         if not len(points):
-            return _nothing(paths.n_paths, len(self.view.grid))
+            return _nothing(paths.n_paths, len(self.view.grid))._replace(is_exact=False)
         values = self.values(paths, points)
         best = values.argmax(axis=1)
         at, level = points[best], values[np.arange(len(best)), best]
@@ -256,6 +260,12 @@ class PathSearch:
             return self._untaken(pool[self.rng.integers(len(pool), size=n)])
         scaled = np.unique(box_candidates(box, n // 2, n - n // 2, self.rng), axis=0)
         return self._allowed(np.array([region.unscaled(point) for point in scaled]))
+
+    @cached_property
+    def _tried(self) -> Floats:
+        """Tried points (·, D) that are allowed: where few points are, at least these are known."""
+        some = self._untaken(self.view.best_points(N_TRIED))
+        return np.asarray(some[np.array([self.domain.holds(x) for x in some], dtype=bool)])
 
     @property
     def proposes(self) -> bool:

@@ -14,14 +14,19 @@ import numpy as np
 
 from bktf.acquisition import choose
 from bktf.analysis.estimates import Estimate, in_digits
-from bktf.analysis.optimum import N_PATHS, Optimum, check_direction, check_tolerance, optimum
+from bktf.analysis.explained import MIN_EXPLAINED, explained_part
+from bktf.analysis.optimum import (
+    N_PATHS,
+    Optimum,
+    best_tried,
+    check_direction,
+    check_tolerance,
+    optimum,
+)
 from bktf.analysis.reliability import MAX_STATED, probability_of_share
-from bktf.surrogate import Direction, Posterior
+from bktf.surrogate import Direction, Posterior, RankPosterior
 
 MIN_CONFIDENCE, DEFAULT_CONFIDENCE = 0.5, 0.8
-# Of the variation of the values; a model that explains less calls the function flat, and everything
-# within the tolerance
-MIN_EXPLAINED = 0.5
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ class Convergence:
     explained: float  # the part of the variation of the values that the model explains
     expected_improvement: float | None  # the largest of one more evaluation, where there is a cost
     gap: Estimate  # how much better the optimum is
+    typical_gap: float  # its median
     best: dict[str, Any]  # the tried point with the best posterior mean
     n_values: int
     missed: float  # how much more another search found of a function's optimum, on average
@@ -72,7 +78,9 @@ class Convergence:
     def __str__(self) -> str:
         """What was found in one line."""
         verdict = "converged" if self.is_reached else "not converged"
-        if self.explained < MIN_EXPLAINED:
+        if not self.best:
+            reason = "none of the tried points may be suggested now"
+        elif self.explained < MIN_EXPLAINED:
             reason = (
                 f"the model explains only {100 * max(self.explained, 0.0):.0f} % of the variation "
                 f"of {self.n_values} values, so it cannot tell yet"
@@ -90,8 +98,8 @@ class Convergence:
                 f"one more evaluation should gain {self.expected_improvement:.3g}, and costs "
                 f"{self.rule.cost:g}"
             )
-        likely = f"the gap is about {in_digits(self.gap.mean, self.gap)}"
-        return f"{verdict}: {reason}; {likely}"
+        likely = f"; the gap is about {in_digits(self.typical_gap, self.gap)}" if self.best else ""
+        return f"{verdict}: {reason}{likely}"
 
 
 def convergence(
@@ -109,12 +117,12 @@ def convergence(
     can_tell = explained >= MIN_EXPLAINED
     if rule.tolerance is not None:
         share = found.within(rule.tolerance)
-        probability = probability_of_share(share) if can_tell else None
+        probability = probability_of_share(share) if can_tell and found.best else None
         is_reached = probability is not None and probability >= rule.confidence
     else:
         assert rule.cost is not None
         gain = largest_improvement(posterior, direction)
-        is_reached = can_tell and gain < rule.cost
+        is_reached = can_tell and bool(found.best) and gain < rule.cost
     return Convergence(
         rule=rule,
         is_reached=is_reached,
@@ -123,28 +131,28 @@ def convergence(
         explained=explained,
         expected_improvement=gain,
         gap=found.gap,
+        typical_gap=found.typical_gap,
         best=found.best,
         n_values=len(posterior.y),
         missed=found.missed,
     )
 
 
-def explained_part(posterior: Posterior) -> float:
-    """The part of the variance of the values that the posterior mean explains; 1 at best."""
-    z = posterior.standardisation.to_model(posterior.y)
-    left = z - posterior.standardisation.to_model(posterior.mean(posterior.X))
-    return float(1.0 - np.var(left) / np.var(z)) if np.ptp(z) > 0 else 0.0
-
-
 def largest_improvement(posterior: Posterior, direction: Direction | None = None) -> float:
     """The largest expected improvement of one more evaluation over the best posterior mean."""
     is_maximized = check_direction(posterior, direction) == "maximize"
     oriented = posterior if is_maximized else posterior.negated()
-    domain, best = posterior.meaning.domain, float(oriented.mean(oriented.X).max())
+    domain = posterior.meaning.domain
+    tried = best_tried(oriented, domain)
+    best = float((oriented.mean(oriented.X) if tried is None else oriented.mean(tried[None])).max())
+    taken = None if domain.allows_repeats else oriented.X
+    if isinstance(oriented, RankPosterior):  # of a fit: every cell of its grid may be suggested
+        point = oriented.argmax("ei", exclude=taken)
+        return float(oriented.expected_improvement(point[None], best)[0])
     found = [
         choose(
             oriented, "ei", feasible=domain.feasible, fixed=part.fixed, within=part.within,
-            free=domain.free, best=best,
+            free=domain.free, best=best, exclude=taken,
         )
         for part in domain.parts
     ]  # fmt: skip

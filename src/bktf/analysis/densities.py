@@ -17,6 +17,7 @@ from bktf.product_forms import AxisMeasure, panel_rule
 from bktf.surrogate import Meaning, Posterior
 
 LONGEST_PANEL, N_NODES = 1 / 32, 10  # of an axis, and nodes of a quadrature on it
+REACH = 8.0  # standard deviations of a normal density
 NORMAL_ENDS = np.linspace(-8.0, 8.0, 17)  # of panels around the centre, in standard deviations
 
 
@@ -93,7 +94,10 @@ def _measure(
             weights = weights * values  # d value / d logarithm
     if is_normal:
         exponents = -0.5 * ((values - density[0]) / density[1]) ** 2
-        heights = np.exp(exponents - exponents.max())
+        # A density whose range is outside is a mistake; a narrow one between values is none.
+        low, high = axis.active_points[[0, -1]]
+        is_outside = density[0] + REACH * density[1] < low or density[0] - REACH * density[1] > high
+        heights = np.zeros(values.size) if is_outside else np.exp(exponents - exponents.max())
     else:
         heights = np.array([float(density.pdf(x)) for x in values.tolist()])
     masses = weights * heights

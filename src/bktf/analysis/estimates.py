@@ -8,6 +8,7 @@ import numpy as np
 from bktf._typing import Floats
 
 LEVEL = 0.9  # of the intervals
+MIN_DRAWS = 19  # with fewer the interval would be the range of the draws, and hold less
 
 
 class Estimate(NamedTuple):

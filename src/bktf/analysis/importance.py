@@ -20,7 +20,8 @@ from bktf._checks import whole_number
 from bktf._typing import Floats
 from bktf.analysis.conditional_variances import sampled_variances
 from bktf.analysis.densities import measures_of
-from bktf.analysis.estimates import LEVEL, Estimate
+from bktf.analysis.estimates import LEVEL, MIN_DRAWS, Estimate
+from bktf.analysis.explained import MIN_EXPLAINED, check_observed, explained_part
 from bktf.analysis.path_variances import VarianceParts, path_variances
 from bktf.gaussian_process import ProcessDraws
 from bktf.product_forms import AxisMeasure, ProductPaths, RealMoments
@@ -68,6 +69,7 @@ class Importance:
     total: Mapping[str, Estimate]
     pairs: Interactions  # empty where they were not asked for
     n_paths: int
+    explained: float  # the part of the variation of the values that the model explains
 
     def __str__(self) -> str:
         """A line for each parameter, the most important first, and the largest interactions."""
@@ -87,6 +89,12 @@ class Importance:
         if largest:
             lines.append("largest interactions:")
             lines += [f"  {a} and {b}: {_in_percent(own).strip()}" for (a, b), own in largest]
+        if self.explained < MIN_EXPLAINED:
+            part = f"{100 * max(self.explained, 0.0):.0f} %"
+            lines.append(
+                f"(the model explains only {part} of the variation of the values; most of this is "
+                "what it expects of any function)"
+            )
         return "\n".join(lines)
 
 
@@ -104,6 +112,8 @@ def importance(
     one, over the values or levels of a finite one. Where parameters have conditions, each is drawn
     independently from its range and has no effect where its condition does not hold. Indices of a
     path are then means over points of Sobol' sequences; intervals contain the error of that.
+    Constraints and mixtures do not count: points of the whole box do, also those that may not be
+    tried.
 
     Args:
         posterior: of any rank. At finite rank paths between axis points are the factors'
@@ -116,10 +126,11 @@ def importance(
             They are cut to the range.
         pairs: whether to return interactions.
     """
+    check_observed(posterior, "importance")
     measures = measures_of(posterior, densities)
     is_process = isinstance(posterior.draws, ProcessDraws)
     default = N_PATHS if is_process else min(N_PATHS, posterior.n_draws)
-    count = default if n_paths is None else whole_number("n_paths", n_paths, 1, MAX_PATHS)
+    count = default if n_paths is None else whole_number("n_paths", n_paths, MIN_DRAWS, MAX_PATHS)
     paths = posterior.paths(count, seed)
     if posterior.meaning.point_at is None:
         repeats = [variances_of_paths(paths.forms, measures, pairs)]
@@ -144,6 +155,7 @@ def importance(
         {name: _estimate(total[..., d]) for d, name in enumerate(names)},
         Interactions(found),
         count,
+        explained_part(posterior),
     )
 
 

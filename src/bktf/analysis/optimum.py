@@ -14,16 +14,16 @@ import numpy as np
 from bktf._checks import whole_number
 from bktf._typing import Bools, Floats
 from bktf.acquisition import PathMaxima, PosteriorView, SearchDomain, maximise_paths
-from bktf.analysis.estimates import Estimate
-from bktf.analysis.optimum_place import Place, densest_draw, shortest_intervals
+from bktf.analysis.estimates import MIN_DRAWS, Estimate
+from bktf.analysis.explained import check_observed
+from bktf.analysis.optimum_place import INACTIVE, Place, densest_draw, shortest_intervals
 from bktf.product_forms import ProductPaths
 from bktf.surrogate import Direction, Meaning, Posterior
 
-N_PATHS = 128
+N_PATHS, MAX_PATHS = 128, 100_000
 N_CHECKED = 16  # paths that are searched again, to see what the first search missed
 CANDIDATE_STREAM = 6  # spawn key of the fit's seed
 SAME_VALUE = 1e-9  # in standard deviations of y; closer values are the same up to rounding
-MIN_VALUES = 3  # observations below which a posterior says nothing of the optimum
 Region = tuple[tuple[Any, Any], ...] | tuple[Any, ...]
 
 
@@ -38,12 +38,16 @@ class Optimum:
     direction: Direction
     value: Estimate  # of f at the optimum
     x: dict[str, Any]  # the most probable place
-    best: dict[str, Any]  # the tried point with the best posterior mean
+    # Of the tried points that may be suggested, the one with the best posterior mean; empty where
+    # none may be
+    best: dict[str, Any]
     gap: Estimate  # how much better the optimum is than f at that point; not negative
+    typical_gap: float  # its median; the mean is sensitive to single paths
     x_draws: Floats  # (N, D) places of the optimum as coordinates; a category is its index
     value_draws: Floats  # (N,) f at the optimum
     best_draws: Floats  # (N,) f at `best` on the same paths
-    best_level: Mapping[str, dict[Any, float]]  # by parameter, how probably each value is the best
+    # By parameter, how probably each value is the best one; `analysis.INACTIVE` stands for none
+    best_level: Mapping[str, dict[Any, float]]
     is_exact: bool  # whether no path has a better point than was found
     missed: float  # how much more another search of some paths found, on average
     _places: tuple[Place, ...]
@@ -86,7 +90,9 @@ class Optimum:
         goal = "largest" if self.direction == "maximize" else "smallest"
         lines = [
             f"{goal} value {self.value}, with 90 % probability",
-            f"the best tried point may be improved by {self.gap}",
+            f"the best tried point may be improved by {self.gap}"
+            if self.best
+            else "none of the tried points may be suggested now",
             "most probable place, and where it lies with 90 % probability:",
         ]
         width = max(len(name) for name in self._meaning.names)
@@ -117,13 +123,9 @@ def optimum(
         n_paths: whole functions whose maxima are found.
         seed: of other paths of the same fit.
     """
-    count = whole_number("n_paths", n_paths, 2, 1_000_000)
+    count = whole_number("n_paths", n_paths, MIN_DRAWS, MAX_PATHS)
     goal = check_direction(posterior, direction)
-    if len(posterior.y) < MIN_VALUES:
-        raise ValueError(
-            f"the optimum needs at least {MIN_VALUES} observed values; the posterior has "
-            f"{len(posterior.y)}"
-        )
+    check_observed(posterior, "the optimum")
     oriented = posterior if goal == "maximize" else posterior.negated()
     count = min(count, oriented.n_draws) if _has_draws_only(oriented) else count
     paths, domain = oriented.draws.paths(count, seed), posterior.meaning.domain
@@ -131,12 +133,18 @@ def optimum(
     rng = np.random.default_rng(stream)
     view = PosteriorView(oriented)
     found = maximise_paths(view, paths, domain, rng)
-    best = _best_tried(oriented, domain)
-    at_best = paths.values(view.scaled(best[None]))[:, 0]
-    # The best tried point is a candidate, too.
-    is_tried = at_best >= found.values - SAME_VALUE
-    points = np.where(is_tried[:, None], best, found.points)
-    values = np.where(is_tried, at_best, found.values)
+    best = best_tried(oriented, domain)
+    if not np.isfinite(found.values).all():
+        raise ValueError(
+            "no point was found that may be suggested, so there is no optimum: feasible, "
+            "constraints or fixed values leave nothing, or so little that a search misses it"
+        )
+    points, values, at_best = found.points, found.values, np.full(count, -np.inf)
+    if best is not None:  # it is a candidate, too
+        at_best = paths.values(view.scaled(best[None]))[:, 0]
+        is_tried = at_best >= values - SAME_VALUE
+        points = np.where(is_tried[:, None], best, points)
+        values = np.where(is_tried, at_best, values)
     missed = 0.0 if found.is_exact else _missed(view, paths, domain, (values, rng))
     units, sign = oriented.standardisation, 1.0 if goal == "maximize" else -1.0
     meaning = posterior.meaning
@@ -146,8 +154,9 @@ def optimum(
         direction=goal,
         value=Estimate.of(sign * units.to_user(values)),
         x=meaning.params(points[densest_draw(places, points)]),
-        best=meaning.params(best),
-        gap=Estimate.of(gaps),
+        best={} if best is None else meaning.params(best),
+        gap=Estimate(math.inf, math.inf, math.inf) if best is None else Estimate.of(gaps),
+        typical_gap=float(np.median(gaps)),
         x_draws=points,
         value_draws=sign * units.to_user(values),
         best_draws=sign * units.to_user(at_best),
@@ -192,16 +201,12 @@ def _has_draws_only(posterior: Posterior) -> bool:
     return posterior.rank != math.inf
 
 
-def _best_tried(oriented: Posterior, domain: SearchDomain) -> Floats:
+def best_tried(oriented: Posterior, domain: SearchDomain) -> Floats | None:
     """The tried point (D,) with the best posterior mean, among those that may be suggested."""
-    means = oriented.mean(oriented.X)
-    feasible = domain.feasible
-    best_first = np.argsort(-means, kind="stable")
-    if feasible is not None:
-        for i in best_first:
-            if feasible(oriented.X[i]):
-                return np.asarray(oriented.X[i])
-    return np.asarray(oriented.X[best_first[0]])
+    for i in np.argsort(-oriented.mean(oriented.X), kind="stable"):
+        if domain.holds(oriented.X[i]):
+            return np.asarray(oriented.X[i])
+    return None
 
 
 def _missed(
@@ -220,7 +225,7 @@ def _missed(
 def _shares(
     points: Floats, places: tuple[Place, ...], meaning: Meaning
 ) -> dict[str, dict[Any, float]]:
-    """By parameter with few values, the share of paths whose optimum has each; None: inactive."""
+    """By parameter with few values, the share of paths whose optimum has each."""
     found: dict[str, dict[Any, float]] = {}
     for d, place in enumerate(places):
         if place.is_continuous:
@@ -229,8 +234,8 @@ def _shares(
         shares: dict[Any, float] = {}
         for x in place.values.tolist():
             is_here: Bools = column == x if x == math.inf else np.isclose(column, x)
-            label = None if x == math.inf else meaning.value(d, x)
-            shares[label] = float(np.mean(is_here))
+            label = INACTIVE if x == math.inf else meaning.value(d, x)
+            shares[label] = shares.get(label, 0.0) + float(np.mean(is_here))
         found[meaning.names[d]] = shares
     return found
 

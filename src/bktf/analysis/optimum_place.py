@@ -9,6 +9,15 @@ import numpy as np
 from bktf._typing import Floats
 from bktf.axis_kernels import Axis
 
+
+class Inactive:
+    """The level of a parameter that has no effect where the optimum is."""
+
+    def __repr__(self) -> str:
+        return "inactive"
+
+
+INACTIVE = Inactive()
 MIN_BANDWIDTH = 0.01  # of a kernel density, as a share of the axis
 INTERVAL_SHARE = 0.5  # of that bandwidth for intervals, where draws may have several modes
 MISMATCH = 3.0  # how much less dense, in nats, another level is

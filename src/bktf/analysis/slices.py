@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from bktf._typing import Bools, Floats
 from bktf.analysis.averaged_draws import average_by_draw, average_over_points
 from bktf.analysis.densities import measures_of
+from bktf.analysis.explained import check_observed
 from bktf.analysis.normal_mixture import NormalMixture
 from bktf.analysis.slice_points import Along, Lines, Values, fixed_point, lines_along
 from bktf.analysis.spread_points import points_at_units, respect_conditions, spread_units
@@ -132,6 +133,7 @@ def averaged_lines(
     posterior: Posterior, along: Along, densities: Mapping[str, Any] | None, values: Values
 ) -> tuple[Lines, list[AxisMeasure]]:
     """The values along parameters, and how all parameters are spread; refuses what is neither."""
+    check_observed(posterior, "an average")
     lines, measures = lines_along(posterior, along, values, None), measures_of(posterior, densities)
     for name in densities or {}:
         if posterior.meaning.axis(name) in lines.axes:

@@ -1,7 +1,7 @@
 """A posterior that knows what its columns and values are to the user, and what may be suggested."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -16,10 +16,12 @@ from bktf.spaces import Parameter, has_conditions, point_at
 from bktf.surrogate import Meaning, Posterior
 
 
-def describe(posterior: Posterior, engine: Engine) -> Posterior:
+def describe(
+    posterior: Posterior, engine: Engine, fixed: Mapping[int, float] | None = None
+) -> Posterior:
     """The posterior in the user's direction, with names, values, direction and search domain.
 
-    posterior: oriented; larger is better.
+    posterior: oriented; larger is better. fixed: coordinates that suggestions keep, by axis.
     """
     parameters, objective = engine.parameters, engine.objective
     meaning = Meaning(
@@ -28,22 +30,32 @@ def describe(posterior: Posterior, engine: Engine) -> Posterior:
         objective=objective.name,
         unit=objective.unit,
         values={d: p.value for d, p in enumerate(parameters)},
+        listed={
+            d: tuple(p.ends_or_values().tolist())
+            for d, p in enumerate(parameters)
+            if not p.is_divisible
+        },
         measures={d: measure_of(p, posterior, d) for d, p in enumerate(parameters)},
-        domain=domain_of(posterior, engine),
+        domain=domain_of(posterior, engine, fixed or {}),
         point_at=partial(_point_at, parameters) if has_conditions(parameters) else None,
     )
     return replace(objective.orient_posterior(posterior), described=meaning)
 
 
-def domain_of(posterior: Posterior, engine: Engine) -> SearchDomain:
+def domain_of(posterior: Posterior, engine: Engine, fixed: Mapping[int, float]) -> SearchDomain:
     """What the engine may suggest, on the axes of an oriented posterior."""
     rng = np.random.default_rng(posterior.seed)  # where branches are too many to be listed
     is_whole = getattr(engine.feasible, "is_list", False) or hasattr(
         engine.feasible, "random_points"
     )
-    parts = [] if is_whole else parts_to_search(posterior, engine.parameters, {}, rng)
+    parts = [] if is_whole else parts_to_search(posterior, engine.parameters, fixed, rng)
     named = tuple(DomainPart(part.fixed, part.within) for part in parts)
-    return SearchDomain(named or (DomainPart({}, {}),), engine.feasible, engine.free_axes)
+    return SearchDomain(
+        named or (DomainPart(fixed, {}),),
+        engine.feasible,
+        engine.free_axes,
+        engine.settings.allow_repeats,
+    )
 
 
 def measure_of(parameter: Parameter, posterior: Posterior, d: int) -> AxisMeasure:

@@ -205,9 +205,11 @@ class Engine:
         """Points (n, D) with ordered coordinates scaled to [0, 1]; a level is its index."""
         return scaled_points(self.parameters, self.settings, X)
 
-    def learn_to_show(self, history: History, number: int) -> Model:
+    def learn_to_show(
+        self, history: History, number: int, fixed: Mapping[int, float] | None = None
+    ) -> Model:
         """The model that is shown to people; the history must have a value."""
-        return self.learn(history, number, to_show=True)
+        return self.learn(history, number, fixed, to_show=True)
 
     def choose(
         self,

@@ -15,6 +15,9 @@ def read_stop(entry: dict[str, Any]) -> StopRule:
     """When to stop: a tolerance and a confidence, or the cost of an experiment."""
     check_names(entry, {"tolerance", "confidence", "cost"}, "[stop]")
     given = {name: read_number(entry, name, "[stop]") for name in entry}
+    if ("tolerance" in given) == ("cost" in given):
+        found = " and ".join(given) or "nothing"
+        raise LabError(f'[stop] needs either "tolerance" or "cost"; it has {found}')
     try:
         return StopRule(**given)
     except ValueError as error:
@@ -27,7 +30,10 @@ def look_whether_done(
     """What is known of the optimum, and of a rule to stop by; nothing with too few results."""
     if len(posterior.y) < MIN_RESULTS:
         return None, None
-    found = optimum(posterior)
+    try:
+        found = optimum(posterior)
+    except ValueError:  # nothing, or hardly anything, may be suggested; the notes say so
+        return None, None
     return found, None if rule is None else convergence(posterior, rule, found=found)
 
 
@@ -35,16 +41,19 @@ def done_line(found: Optimum | None, done: Convergence | None) -> list[str]:
     """The line of `bktf suggest` about being done."""
     if done is not None:
         return [str(done)]
-    if found is None:
+    if found is None or not found.best:
         return []
-    return [f"the optimum may be better than the best result by about {found.gap.mean:.2g}; {ASK}"]
+    return [
+        f"the optimum may be better than the best result by about {found.typical_gap:.2g}; {ASK}"
+    ]
 
 
 def done_json(found: Optimum | None, done: Convergence | None) -> dict[str, Any] | None:
     """The same for programs."""
     if found is None:
         return None
-    record: dict[str, Any] = {"gap": found.gap.mean, "best": found.best}
+    gap = found.typical_gap if found.best else None
+    record: dict[str, Any] = {"gap": gap, "best": found.best}
     if done is not None:
         record |= {
             "converged": done.is_reached,

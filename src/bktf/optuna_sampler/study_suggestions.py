@@ -255,8 +255,11 @@ class StudySuggestions:
             raise TrialPruned("every point of the search space was tried or is being tried")
         self.messages.say_once("repeat", study.study_name, REPEATS)
 
-    def posterior_to_show(self, study: Study) -> Posterior:
-        """The surrogate given all trials, with names, direction and what may be suggested."""
+    def posterior_to_show(self, study: Study, kept: Mapping[str, Any] | None = None) -> Posterior:
+        """The surrogate given all trials, with names, direction and what may be suggested.
+
+        kept: values of parameters that all suggestions keep.
+        """
         trials = read_all(study)
         space = self.space.of(study, trials)
         parameters = space.asked_for(space.distributions, self._ordinal)
@@ -267,9 +270,16 @@ class StudySuggestions:
         checks.check_analysed(parameters, n_values, len(history.y))
         engine = self.engine(parameters, converter.objective, space.constants)
         history = self.with_earlier(history, engine)
-        shown = engine.learn_to_show(history, 0).posterior
+        index = {p.name: d for d, p in enumerate(parameters)}
+        found = {
+            index[n]: parameters[index[n]].coordinate(x)
+            for n, x in (kept or {}).items()
+            if n in index
+        }
+        fixed = {d: x for d, x in found.items() if x is not None}
+        shown = engine.learn_to_show(history, 0, fixed).posterior
         assert shown is not None
-        return describe(shown, engine)
+        return describe(shown, engine, fixed)
 
     # --- the space -----------------------------------------------------------------------------
 

@@ -123,10 +123,14 @@ def acquisition_along(
     along: Any,
     at: Any = None,
     values: ArrayLike | None = None,
-    score: Score | None = None,
+    score: Score | str | None = None,
 ) -> AcquisitionSlice:
-    """An acquisition along one or two parameters, the others fixed; as `slice_along`."""
-    return analysis.acquisition_along(analyze(source), along, at, values, score)
+    """An acquisition along one or two parameters, the others fixed; as `slice_along`.
+
+    score: "ei" (the default), "ucb" or "max"; for another direction or beta a
+        `bktf.analysis.Score("ucb", direction="minimize", beta=1.0)`.
+    """
+    return analysis.acquisition_along(analyze(source), along, at, values, _score(score))
 
 
 def average_acquisition(
@@ -134,10 +138,24 @@ def average_acquisition(
     along: Any,
     densities: Mapping[str, Any] | None = None,
     values: ArrayLike | None = None,
-    score: Score | None = None,
+    score: Score | str | None = None,
 ) -> AcquisitionSlice:
-    """An acquisition averaged over evenly spread points of all other parameters, with its error."""
-    return analysis.average_acquisition(analyze(source), along, densities, values, score)
+    """An acquisition averaged over evenly spread points of all other parameters, with its error.
+
+    score: as for `acquisition_along`.
+    """
+    return analysis.average_acquisition(analyze(source), along, densities, values, _score(score))
+
+
+def _score(score: object) -> Score | None:
+    """The score that a name means."""
+    if score is None or isinstance(score, Score):
+        return score
+    if not isinstance(score, str):
+        raise ValueError(
+            f'score must be "ei", "ucb", "max" or a bktf.analysis.Score; got {score!r}'
+        )
+    return Score(score)
 
 
 def leave_one_out(

@@ -39,7 +39,9 @@ def analyze(source: Source, *, sampler: BKTFSampler | None = None) -> Posterior:
     study = whole_study(source)
     if len(study.directions) > 1:
         raise ValueError(f"an analysis is of one objective; the study has {len(study.directions)}")
-    return (sampler or _sampler_of(study)).posterior_to_show(study)
+    # What `PartialFixedSampler` keeps
+    kept = {} if sampler is not None else getattr(study.sampler, "_fixed_params", {})
+    return (sampler or _sampler_of(study)).posterior_to_show(study, kept)
 
 
 def with_target(study: Study, target: Target) -> Study:
@@ -52,6 +54,8 @@ def with_target(study: Study, target: Target) -> Study:
         )
         other.add_trial(copied)
     other.sampler = study.sampler
+    for name, value in study._storage.get_study_system_attrs(study._study_id).items():
+        other._storage.set_study_system_attr(other._study_id, name, value)
     return other
 
 

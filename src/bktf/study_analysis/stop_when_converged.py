@@ -86,20 +86,32 @@ class StopWhenConverged:
         if trial.state == TrialState.COMPLETE and self.check(study):
             study.stop()
 
+    @staticmethod
+    def _key(study: Study) -> str:
+        """What tells studies apart in one process."""
+        return f"{id(study._storage)} {study._study_id}"
+
     def check(self, study: Study) -> bool:
         """Whether the study has converged; looks only where `check_every` says so.
 
         For loops of `study.ask` and `study.tell`.
         """
+        if len(study.directions) > 1:
+            raise ValueError(
+                "StopWhenConverged is for one objective; the study has "
+                f"{len(study.directions)}. Leave the callback out"
+            )
+        if self._looked[0] != self._key(study):  # what it knows is of another study
+            self._looked, self.latest = (self._key(study), 0), None
         completed = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
         n = sum(t.value is not None and math.isfinite(t.value) for t in completed)
         if n < self.min_values or not self._checking.acquire(blocking=False):
             return False  # another thread is looking
         try:
-            looked_at, n_looked = self._looked
-            if looked_at == study.study_name and n_looked <= n < n_looked + self.check_every:
+            key, n_looked = self._looked
+            if 0 < n_looked <= n < n_looked + self.check_every:
                 return False
-            self._looked = study.study_name, n
+            self._looked = key, n
             self.latest = analysis.convergence(analyze(study, sampler=self.sampler), self.rule)
             logger.info(str(self.latest))
             return self.latest.is_reached

@@ -21,11 +21,14 @@ class Meaning:
     unit: str = ""
     # By axis, the user's value of a coordinate; where there is none, the coordinate is the value
     values: Mapping[int, Callable[[float], Any]] = field(default_factory=dict)
+    # By axis, the coordinates of all values of a parameter, where they are few
+    listed: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
     # By axis, how a parameter is spread over its range; where there is none, evenly
     measures: Mapping[int, AxisMeasure] = field(default_factory=dict)
     domain: SearchDomain = field(default_factory=SearchDomain)
     # Of a conditional space, the units in [0, 1) of all parameters as a point (D,); else None
     point_at: Callable[[Floats], Floats] | None = None
+    lost: str = ""  # what a file could not keep and analyses need
 
     def axis(self, name: str | int) -> int:
         """The axis of a parameter, by its name or its number."""

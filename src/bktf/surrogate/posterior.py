@@ -231,7 +231,7 @@ class Posterior:
         """
         number = None if seed is None else whole_number("seed", seed, 0)
         forms = self.draws.paths(whole_number("n", n, 1, MAX_PATHS), number)
-        return SamplePaths(forms, self.grid, self.standardisation, self.meaning)
+        return SamplePaths(forms, self.grid, self.standardisation, self.meaning, self)
 
     # --- the next point --------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from bktf.gaussian_process import (
     condition_process,
     n_logs,
 )
+from bktf.surrogate.described_file import described_settings, read_described
 from bktf.surrogate.fit_components import add_residual_process
 from bktf.surrogate.fit_ranks import spec_of_rank
 from bktf.surrogate.meaning import Meaning
@@ -36,8 +37,6 @@ from bktf.surrogate.rank_draws import RankDraws, RankPart
 
 SETTINGS = "settings"
 FILE_FORMAT = 3
-# What is kept of names and values; the search domain is a study's and is not
-DESCRIBED = ("names", "direction", "objective", "unit")
 COMPONENT_ARRAYS = ("active", "lengthscales", "weights", "weight_vars", "offsets")
 
 
@@ -76,7 +75,7 @@ def _contents(posterior: PosteriorFields) -> tuple[dict[str, Any], dict[str, NDA
         "seed": str(posterior.seed),  # may exceed what JSON readers take as a number
     }
     if posterior.described is not None:
-        settings["described"] = {name: getattr(posterior.described, name) for name in DESCRIBED}
+        settings["described"] = described_settings(posterior.described)
     arrays: dict[str, NDArray[Any]] = {
         "X": posterior.X,
         "y": posterior.y,
@@ -165,14 +164,8 @@ def _fields(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Poster
     seed = int(settings["seed"])
     draws = _draws(spec, grid, values, seed, arrays)
     return PosteriorFields(
-        grid, arrays["X"], arrays["y"], spec, seed, standardisation, draws, _described(settings)
+        grid, arrays["X"], arrays["y"], spec, seed, standardisation, draws, read_described(settings)
     )
-
-
-def _described(settings: dict[str, Any]) -> Meaning | None:
-    """Names and direction, where they were known."""
-    known = settings.get("described")
-    return None if known is None else Meaning(**(known | {"names": tuple(known["names"])}))
 
 
 def _fields_of_ranks(
@@ -199,7 +192,7 @@ def _fields_of_ranks(
     standardisation = Standardisation(**settings["standardisation"])
     return PosteriorFields(
         grid, arrays["X"], arrays["y"], spec, int(settings["seed"]), standardisation,
-        RankDraws(tuple(parts)), _described(settings),
+        RankDraws(tuple(parts)), read_described(settings),
     )  # fmt: skip
 
 

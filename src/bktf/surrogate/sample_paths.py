@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import overload
+from typing import Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bktf._typing import Floats
+from bktf.acquisition import PosteriorLike, PosteriorView, maximise_paths
 from bktf.axis_kernels import Axis, check_points
 from bktf.components import ComponentPaths
 from bktf.gaussian_process import ProcessPaths
@@ -21,6 +22,15 @@ from bktf.product_forms import (
 from bktf.surrogate.averaging import average_paths, keep_axes, usual_measure
 from bktf.surrogate.meaning import Meaning
 from bktf.surrogate.observed_values import Standardisation
+
+SEARCH_STREAM = 6  # spawn key of the fit's seed for the candidates of a search
+
+
+class HasNegated(PosteriorLike, Protocol):
+    """A posterior, as its paths know it."""
+
+    def negated(self) -> "HasNegated":
+        """The posterior of −f."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,6 +47,7 @@ class SamplePaths(Sequence["SamplePaths"]):
     grid: tuple[Axis, ...]
     standardisation: Standardisation
     meaning: Meaning
+    origin: "HasNegated | None" = None  # the posterior; None where some parameters are averaged
 
     def __repr__(self) -> str:
         """How many."""
@@ -117,6 +128,37 @@ class SamplePaths(Sequence["SamplePaths"]):
             forms=average_paths(self.forms, chosen),
             grid=tuple(self.grid[d] for d in kept),
             meaning=keep_axes(self.meaning, kept),
+            origin=None,
+        )
+
+    def maximise(self) -> tuple[Floats, Floats]:
+        """Where each path is largest over what may be suggested, (N, D), and its value there, (N,).
+
+        Exact on finite spaces that can be compared and at finite rank, elsewhere by a search.
+        """
+        return self._best(is_largest=True)
+
+    def minimise(self) -> tuple[Floats, Floats]:
+        """Where each path is smallest over what may be suggested, (N, D), and its value there."""
+        return self._best(is_largest=False)
+
+    def _best(self, *, is_largest: bool) -> tuple[Floats, Floats]:
+        """The maxima of the paths, or of their negatives."""
+        if self.origin is None:
+            raise ValueError(
+                "paths that were averaged over some parameters cannot be maximised; maximise them "
+                "before, or compare their values at points"
+            )
+        origin, forms = (
+            (self.origin, self.forms)
+            if is_largest
+            else (self.origin.negated(), self.forms.negated())
+        )
+        stream = np.random.SeedSequence(origin.seed, spawn_key=(SEARCH_STREAM,))
+        rng = np.random.default_rng(stream)
+        found = maximise_paths(PosteriorView(origin), forms, self.meaning.domain, rng)
+        return found.points, self.standardisation.to_user(
+            found.values if is_largest else -found.values
         )
 
     def missing_std(self, X: ArrayLike) -> Floats:
