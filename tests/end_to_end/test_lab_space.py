@@ -207,7 +207,7 @@ def test_a_rule_to_stop_by_is_read_and_answered(
 def test_without_a_rule_the_gap_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["suggest", *map(str, files(tmp_path, ""))]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last.startswith("the optimum may be better than the best result by about")
+    assert last.startswith("the best tried point may be improved by about")
     assert "[stop]" in last
 
 

@@ -44,7 +44,7 @@ def done_line(found: Optimum | None, done: Convergence | None) -> list[str]:
     if found is None or not found.best:
         return []
     return [
-        f"the optimum may be better than the best result by about {found.typical_gap:.2g}; {ASK}"
+        f"the best tried point may be improved by about {found.typical_gap:.2g}; {ASK}"
     ]
 
 
