@@ -14,7 +14,7 @@ import numpy as np
 from bktf._typing import Floats
 from bktf.axis_kernels import Axis
 from bktf.product_forms import AxisMeasure, panel_rule
-from bktf.surrogate import Meaning, Posterior
+from bktf.surrogate import Meaning, Posterior, usual_measure
 
 LONGEST_PANEL, N_NODES = 1 / 32, 10  # of an axis, and nodes of a quadrature on it
 REACH = 8.0  # standard deviations of a normal density
@@ -33,7 +33,7 @@ def measures_of(posterior: Posterior, densities: Mapping[str, Any] | None) -> li
             f"got {densities!r}"
         )
     meaning = posterior.meaning
-    measures = [default_measure(axis, meaning.measure(d)) for d, axis in enumerate(posterior.grid)]
+    measures = [usual_measure(axis, meaning.measure(d)) for d, axis in enumerate(posterior.grid)]
     for name, density in given.items():
         if name not in meaning.names:
             known = ", ".join(map(repr, meaning.names))
@@ -41,16 +41,6 @@ def measures_of(posterior: Posterior, densities: Mapping[str, Any] | None) -> li
         d = meaning.axis(name)
         measures[d] = _measure(posterior.grid[d], meaning, d, density, measures[d])
     return measures
-
-
-def default_measure(axis: Axis, stated: AxisMeasure) -> AxisMeasure:
-    """The measure of an axis where no density is given: what is stated, levels evenly."""
-    if stated.coords is not None:
-        return stated
-    size = axis.active_points.size
-    if axis.kernel.on_levels or size == 1:
-        return AxisMeasure(np.arange(float(size)), np.full(size, 1.0 / size))
-    return stated
 
 
 def _measure(

@@ -6,10 +6,9 @@ Also the points of conditional spaces, where a parameter is active for some valu
 import numpy as np
 
 from bktf._typing import Floats
-from bktf.analysis.densities import default_measure
 from bktf.axis_kernels import Axis
 from bktf.product_forms import AxisMeasure
-from bktf.surrogate import Posterior
+from bktf.surrogate import Posterior, usual_measure
 
 N_REPEATS, N_SPREAD = 4, 64  # independent sets of points, and points of each
 SPREAD_STREAM = 6  # spawn key of the fit's seed
@@ -84,7 +83,7 @@ def respect_conditions(posterior: Posterior, points: Floats, moved: tuple[int, .
 
 def _units_of(axis: Axis, stated: AxisMeasure, column: Floats) -> Floats:
     """The share of a parameter's values below each coordinate, (m,); ½ where it is inactive."""
-    is_active, measure = np.isfinite(column), default_measure(axis, stated)
+    is_active, measure = np.isfinite(column), usual_measure(axis, stated)
     units = np.full(column.shape, 0.5)
     scaled = axis.scale(column[is_active])
     if measure.coords is None or measure.weights is None:

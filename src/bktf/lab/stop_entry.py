@@ -43,9 +43,7 @@ def done_line(found: Optimum | None, done: Convergence | None) -> list[str]:
         return [str(done)]
     if found is None or not found.best:
         return []
-    return [
-        f"the best tried point may be improved by about {found.typical_gap:.2g}; {ASK}"
-    ]
+    return [f"the best tried point may be improved by about {found.typical_gap:.2g}; {ASK}"]
 
 
 def done_json(found: Optimum | None, done: Convergence | None) -> dict[str, Any] | None:

@@ -1,5 +1,6 @@
 """The surrogate: what the model is, its priors, fit and posterior."""
 
+from bktf.surrogate.averaging import usual_measure
 from bktf.surrogate.fit_process import ProcessStart, uses_mode
 from bktf.surrogate.fitting import (
     add_descriptors,
@@ -47,4 +48,5 @@ __all__ = [
     "make_axes",
     "move_to_mode",
     "uses_mode",
+    "usual_measure",
 ]

@@ -31,7 +31,7 @@ NOTHING_LEFT = (
     "every cell of the grid is excluded or pending: there is nothing left to choose. Allow repeats "
     "or refine the axes"
 )
-MAX_PATHS = 1_000_000  # more are a mistake: memory would run out
+MAX_PATHS = 100_000  # more are a mistake: memory would run out
 
 
 @dataclass(frozen=True)
