@@ -195,4 +195,6 @@ STUDY = RecordedStudy(
 )
 
 if __name__ == "__main__":
-    STUDY.main()
+    from benchmarks import path_features  # so that processes can find its functions
+
+    path_features.STUDY.main()

@@ -19,7 +19,8 @@ def fit_map(looks: Sequence[dict[str, Any]]) -> tuple[tuple[float, ...], tuple[f
 
     A user's function is one more function, so every function counts alike: the looks at one (and
     its control) that have one tolerance and shares in one bin weigh 1 together. Levels of the
-    weighted isotonic regression are joined until each is of MIN_FUNCTIONS functions.
+    weighted isotonic regression are joined until each is of MIN_FUNCTIONS functions. No probability
+    exceeds its share, so that a tolerance below all that were measured is never promised.
     """
     shares = np.array([look["share"] for look in looks])
     true = np.array([float(look["true"]) for look in looks])
@@ -31,7 +32,7 @@ def fit_map(looks: Sequence[dict[str, Any]]) -> tuple[tuple[float, ...], tuple[f
     weights = np.array([1.0 / counts[cell] for cell in cells])
     n_tolerances = len({look["tolerance"] for look in looks})
     centres, levels = isotonic(shares, true, weights, MIN_FUNCTIONS * n_tolerances)
-    return KNOTS, tuple(round(float(np.interp(k, centres, levels)), 3) for k in KNOTS)
+    return KNOTS, tuple(round(min(float(np.interp(k, centres, levels)), k), 3) for k in KNOTS)
 
 
 def isotonic(x: Floats, y: Floats, weights: Floats, min_weight: float) -> tuple[Floats, Floats]:
