@@ -23,7 +23,7 @@ def main() -> None:
     found = bktf.optimum(result)
     print(found)
     low, high = found.region("rate")[0]
-    print(f"with 90 % probability the best rate lies between {low:.2f} and {high:.2f}")
+    print(f"for 90 % of the functions the best rate lies between {low:.2f} and {high:.2f}")
 
 
 if __name__ == "__main__":

@@ -147,7 +147,7 @@ def test_the_probability_is_that_of_the_share_of_functions(study: optuna.Study) 
     assert done.share == found.within(0.05)
     assert done.probability == pytest.approx(probability_of_share(done.share))
     assert done.gap == found.gap
-    assert done.is_reached == (probability_of_share(done.share) >= 0.9)
+    assert done.is_reached == (probability_of_share(done.share) >= 0.8)
     assert "within 0.05 of the optimum" in str(done)
 
 
@@ -251,8 +251,7 @@ def test_the_map_of_shares_is_increasing_and_never_states_more_than_it_supports(
     assert stated.min() >= 0
     assert stated.max() == MAX_STATED == max(PROBABILITIES)
     assert list(SHARES) == sorted(SHARES)
-    assert percentage(1.0).startswith("at least")
-    assert percentage(0.5) == "50 %"
+    assert percentage(0.851) == "85 %"
 
 
 def test_a_look_is_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:

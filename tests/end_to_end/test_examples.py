@@ -17,6 +17,8 @@ SAYS = {
     "candidates": "best of all 300 candidates: 89.9",
     "conditional": "learned: 0.0",
     "earlier_campaign": "with last year's results: 9",
+    "importance": "largest interactions:",
+    "stop_when_done": "of 100 evaluations; converged: the best of",
     "mixture": "sum of every blend that was tried: {100.0}",
     "mixed_space": "every one respected layers × thickness ≤ 90",
     "parallel_workers": "40 trials by 4 processes",

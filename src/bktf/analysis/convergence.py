@@ -6,7 +6,6 @@ function. The share of functions is turned into a probability by a map that was 
 such shares were right (`reliability`).
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,7 +159,5 @@ def largest_improvement(posterior: Posterior, direction: Direction | None = None
 
 
 def percentage(probability: float) -> str:
-    """A probability in per cent; at the end of what measurements support, a bound."""
-    if probability >= MAX_STATED:
-        return f"at least {math.floor(100 * MAX_STATED)} %"
+    """A probability in per cent."""
     return f"{100 * probability:.0f} %"

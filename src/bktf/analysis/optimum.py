@@ -66,7 +66,7 @@ class Optimum:
         return np.asarray(np.maximum(np.abs(self.value_draws - self.best_draws), 0.0))
 
     def region(self, name: str, level: float = 0.9) -> Region:
-        """Where the optimum lies along one parameter with this probability: the smallest such set.
+        """Where the optimum lies along one parameter for this part of paths: the smallest such set.
 
         Of a continuous parameter intervals, as pairs of ends; of others their most probable values.
         """
@@ -89,11 +89,12 @@ class Optimum:
         """The value, how far the best tried point may be from it, and the place by parameter."""
         goal = "largest" if self.direction == "maximize" else "smallest"
         lines = [
-            f"{goal} value {self.value}, with 90 % probability",
+            f"{goal} value {self.value}; in brackets, 90 % of {len(self.value_draws)} functions "
+            "drawn from the model",
             f"the best tried point may be improved by {self.gap}"
             if self.best
             else "none of the tried points may be suggested now",
-            "most probable place, and where it lies with 90 % probability:",
+            "most probable place, and where it lies for 90 % of them:",
         ]
         width = max(len(name) for name in self._meaning.names)
         for name in self._meaning.names:
