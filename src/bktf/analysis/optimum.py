@@ -88,9 +88,9 @@ class Optimum:
     def __repr__(self) -> str:
         """The value, how far the best tried point may be from it, and the place by parameter."""
         goal = "largest" if self.direction == "maximize" else "smallest"
+        drawn = f"90 % of {len(self.value_draws)} functions drawn from the model"
         lines = [
-            f"{goal} value {self.value}; in brackets, 90 % of {len(self.value_draws)} functions "
-            "drawn from the model",
+            f"{goal} value {self.value}; in brackets, {drawn}",
             f"the best tried point may be improved by {self.gap}"
             if self.best
             else "none of the tried points may be suggested now",
