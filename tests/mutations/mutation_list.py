@@ -48,6 +48,13 @@ RELATED = (
     "unit/test_related_values.py",
     "unit/test_reported_values.py",
 )
+ANALYSIS = (
+    "unit/test_sample_paths.py",
+    "unit/test_path_search.py",
+    "unit/test_optimum.py",
+    "unit/test_importance.py",
+    "contract/test_study_analysis.py",
+)
 CONDITIONS = (
     "unit/test_branches.py",
     "unit/test_learned_space.py",
@@ -2376,6 +2383,46 @@ MUTATIONS = (
         new="return ()",
         breaks="levels that nobody has tried are not predicted",
         tests=EXPERIMENTERS,
+    ),
+    Mutation(
+        name="waves without their weights",
+        file="gaussian_process/sample_paths.py",
+        old="level_angles, shares * weights)",
+        new="level_angles, shares)",
+        breaks="fast waves are as large as slow ones, so paths are too rough",
+        tests=ANALYSIS,
+    ),
+    Mutation(
+        name="paths without the noise of the data",
+        file="gaussian_process/sample_paths.py",
+        old="targets = process.residuals[draws] - prior - noise",
+        new="targets = process.residuals[draws] - prior",
+        breaks="paths vary too little near noisy observations",
+        tests=ANALYSIS,
+    ),
+    Mutation(
+        name="the best point from anywhere",
+        file="analysis/optimum.py",
+        old="        if domain.holds(oriented.X[i]):",
+        new="        if True:",
+        breaks="a tried point that may not be suggested counts as the best one",
+        tests=ANALYSIS,
+    ),
+    Mutation(
+        name="shares stated as probabilities",
+        file="analysis/convergence.py",
+        old="probability = probability_of_share(share) if",
+        new="probability = share if",
+        breaks="a probability is stated that measurements do not support",
+        tests=ANALYSIS,
+    ),
+    Mutation(
+        name="an analysis of a fixed value that is not fixed",
+        file="engine/described.py",
+        old="parts_to_search(posterior, engine.parameters, fixed, rng)",
+        new="parts_to_search(posterior, engine.parameters, {}, rng)",
+        breaks="the optimum leaves the values that suggestions keep",
+        tests=ANALYSIS,
     ),
 )
 
